@@ -1,0 +1,78 @@
+# trueup: `make` alone says what there is to make. Building and the demo need Go (and git for the version); the tests need
+# what .ci/deps lists, and root, because they boot whole systems.
+
+PREFIX  ?= /usr/local
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# The race detector needs cgo, and cgo binaries do not run in older systems: what boots systemd is tested without it.
+UNIT    = ./reconcile/... ./cmd/...
+SYSTEMD = ./units/...
+
+# Every executable script, found by its first line, so that a new one is checked without being listed.
+SCRIPTS = $(shell find .ci cmd docs reconcile units -type f -perm -u=x -exec sed -sn '1{/^\#!.*sh$$/F}' {} +)
+
+.PHONY: help demo build install test lint unit model systemd prove bench roots deps clean
+.NOTPARALLEL:
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: build ## watch the trigger at work, in a minute, on this machine
+	bin/trueup demo
+
+build: ## bin/trueup and bin/trueup-gate, static
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/trueup ./cmd/trueup-gate
+
+install: ## binaries, man pages and completions to DESTDIR and PREFIX (after make build)
+	@test -x bin/trueup -a -x bin/trueup-gate || { echo 'error: nothing is built; run make build first' >&2; exit 1; }
+	install -d '$(DESTDIR)$(PREFIX)/bin'
+	install bin/trueup bin/trueup-gate '$(DESTDIR)$(PREFIX)/bin'
+	set -e; pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; bin/trueup man "$$pages"; \
+	for page in "$$pages"/*; do install -Dm644 "$$page" "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}"; done; \
+	bin/trueup completion bash >"$$pages/bash"; bin/trueup completion zsh >"$$pages/zsh"; bin/trueup completion fish >"$$pages/fish"; \
+	install -Dm644 "$$pages/bash" '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/trueup'; \
+	install -Dm644 "$$pages/zsh" '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_trueup'; \
+	install -Dm644 "$$pages/fish" '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/trueup.fish'
+
+test: ## everything: lint, model, unit, systemd (as root; installs what .ci/deps lists)
+	.ci/deps test
+	$(MAKE) lint model unit systemd
+
+lint: ## gofmt, vet, staticcheck, dead code, shellcheck, go.mod, the layout rules
+	.ci/deps lint
+	@unformatted=$$(gofmt -s -l cmd reconcile units); test -z "$$unformatted" || { echo "error: not gofmt-ed; run gofmt -s -w" $$unformatted >&2; exit 1; }
+	go mod tidy -diff
+	go vet ./...
+	go tool -modfile=tools.mod staticcheck ./...
+	@dead=$$(go tool -modfile=tools.mod deadcode -test ./...) && test -z "$$dead" || { echo "error: reached from no command and no test:" >&2; echo "$$dead" >&2; exit 1; }
+	shellcheck $(SCRIPTS)
+	go test -count=1 -run '^TestLayout' ./reconcile
+
+unit: ## the tests that need no systemd, under the race detector
+	.ci/deps unit
+	CGO_ENABLED=1 go test -race -count=1 $(UNIT)
+
+model: ## the protocol, checked exhaustively by spin, and its broken variants refuted
+	.ci/deps model
+	docs/model/check
+
+systemd: roots ## the tests that boot real systemd (as root)
+	go test -count=1 -timeout 60m $(SYSTEMD)
+
+prove: roots ## the long form of every test, for hours (as root)
+	.ci/deps test
+	TRUEUP_PROVE=1 docs/model/check
+	TRUEUP_PROVE=1 go test -count=1 -timeout 12h ./...
+
+bench: build roots ## the measurements that docs/performance.md shows (as root)
+	go test -count=1 -run '^$$' -bench . -timeout 2h ./...
+
+roots: ## build the Debian root file systems that the tests boot, once (as root)
+	.ci/deps systemd
+	units/nspawn/roots
+
+deps: ## what the tests need: install it as root, or say what is missing
+	.ci/deps test
+
+clean: ## remove what was built here
+	rm -rf bin dist coverage*
