@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/coreos/go-systemd/v22/journal"
+
+	"trueup/reconcile/trigger"
+	"trueup/units/heal"
+)
+
+// tell shows what is waited for in systemctl status, and keeps the start timeout from cutting the wait short: it
+// counts for each command anew, so what is left of it stays the run's own.
+func tell(status string, needs time.Duration) {
+	const slack = 30 * time.Second // a loaded host may wake a gate late
+	message := "STATUS=" + status
+	if needs > 0 {
+		message += fmt.Sprintf("\nEXTEND_TIMEOUT_USEC=%d", (needs + slack).Microseconds())
+	}
+	_, _ = daemon.SdNotify(false, message) // nobody listens outside systemd
+}
+
+// healPath revives the path unit if it has died, and raises the alarm.
+func healPath(path string) error {
+	if heal.Needless() {
+		return nil
+	}
+	if path == "" {
+		return errors.New("the path unit is not given: use --path UNIT.path")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	found, err := heal.Heal(ctx, heal.UserManager(), path)
+	if err != nil || found.Action == heal.Left {
+		return err
+	}
+	outcome := "it watches again"
+	if found.Action == heal.Dead {
+		outcome = "it died again when started, so the cause is still there: see systemctl status " + path
+	}
+	trigger.Journal(trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
+		Message: fmt.Sprintf("alarm trigger-dead: %s had died (%s), so touches went unheard until now; %s", path, found.Result, outcome),
+		Fields:  map[string]string{"TRUEUP_ALARM": "trigger-dead", "TRUEUP_PATH": path, "TRUEUP_RESULT": found.Result}})
+	return nil
+}

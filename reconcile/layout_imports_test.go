@@ -1,0 +1,109 @@
+package reconcile_test
+
+import (
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module   = "trueup"
+	systemd  = "github.com/coreos/go-systemd/v22"
+	dbus     = "github.com/godbus/dbus/v5"
+	fsnotify = "github.com/fsnotify/fsnotify"
+	sys      = "golang.org/x/sys"
+	cobra    = "github.com/spf13/cobra"
+)
+
+// A row says what a package may import beside the standard library.
+type row struct{ ours, others []string }
+
+// table has a row for every package. The direction it keeps: cmd wires units and reconcile together; units may use the
+// trigger; reconcile knows neither; the trigger knows nothing of ours, and the gate little more than the trigger, so that
+// what faces the web app stays small. Kinds and stores never import each other.
+var table = map[string]row{
+	"cmd/trueup":        {ours: []string{"reconcile", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, sys}},
+	"cmd/trueup-gate":   {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
+	"reconcile":         {},
+	"reconcile/trigger": {others: []string{systemd, fsnotify, sys}},
+	"units":             {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
+	"units/heal":        {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
+	"units/nspawn":      {others: []string{sys}},
+}
+
+// testsOnly is what test files may import on top of their package's row, with every package of ours.
+var testsOnly = []string{"pgregory.net/rapid", "github.com/rogpeppe/go-internal", sys}
+
+// gateClosure is everything from outside that may be linked into the gate, by whatever way it comes.
+var gateClosure = []string{systemd, dbus, fsnotify, sys}
+
+func forbiddenImports(t *tree) (found []finding) {
+	missing := map[string]bool{}
+	for _, s := range t.goFiles(anyFile) {
+		allowed, ok := table[s.pkg()]
+		if !ok && !missing[s.pkg()] {
+			missing[s.pkg()] = true
+			found = append(found, finding{s.pkg(), "is not in the import table; add a row that says what it may import"})
+		}
+		for _, spec := range s.file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			if why := refuse(s, allowed, imported); ok && why != "" {
+				found = append(found, finding{s.path, "imports " + imported + "; " + why})
+			}
+		}
+	}
+	return found
+}
+
+// refuse says why the file may not import the path, or nothing.
+func refuse(s source, allowed row, imported string) string {
+	first, _, _ := strings.Cut(imported, "/")
+	ours, isOurs := strings.CutPrefix(imported, module+"/")
+	switch {
+	case isOurs && s.isTest():
+		return ""
+	case isOurs && strings.HasPrefix(s.pkg(), "reconcile") && !strings.HasPrefix(ours, "reconcile"):
+		return "reconcile never depends on units or cmd: turn the dependency round, with an interface where it is used"
+	case isOurs && slices.Contains(allowed.ours, ours):
+		return ""
+	case isOurs:
+		return "its row of the import table does not allow it: let cmd wire the two, or argue for the row"
+	case !strings.Contains(first, "."), // the standard library
+		within(imported, allowed.others),
+		s.isTest() && within(imported, testsOnly):
+		return ""
+	}
+	return "its row of the import table does not allow that module: do without, or argue for the row"
+}
+
+// within tells whether the package belongs to one of the modules.
+func within(imported string, modules []string) bool {
+	return slices.ContainsFunc(modules, func(m string) bool { return imported == m || strings.HasPrefix(imported, m+"/") })
+}
+
+// TestLayoutGateClosure asks the go command, since a permitted import may bring others along.
+func TestLayoutGateClosure(t *testing.T) {
+	list := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./cmd/trueup-gate")
+	list.Dir = ".."
+	var complaint strings.Builder
+	list.Stderr = &complaint
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("listing what the gate is linked from: %v\n%s", err, &complaint)
+	}
+	for _, pkg := range tooMuch(strings.Fields(string(out))) {
+		t.Errorf("%s is linked into trueup-gate, which faces the web app; only the standard library, the trigger and %s may be",
+			pkg, strings.Join(gateClosure, ", "))
+	}
+}
+
+// tooMuch is what has no place in the gate.
+func tooMuch(packages []string) []string {
+	return slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
+		ours, isOurs := strings.CutPrefix(p, module+"/")
+		return isOurs && (ours == "cmd/trueup-gate" || slices.Contains(table["cmd/trueup-gate"].ours, ours)) ||
+			within(p, gateClosure)
+	})
+}

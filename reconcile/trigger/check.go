@@ -1,0 +1,93 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Check proves that a gate with these folders can do its work, and leaves the outbox ready for the first
+// ticket: a web app that reads before the first run must find a number. It does not claim anything.
+func (g *Gate) Check() error {
+	if err := errors.Join(g.Folders.Validate(), g.Policy.Validate()); err != nil {
+		return err
+	}
+	state, err := openState(g.Folders.State)
+	if err != nil {
+		return fmt.Errorf("opening the state folder: %w", err)
+	}
+	defer state.close()
+	found := readState(state)
+	if err := initNumbering(state, &found); err != nil {
+		return fmt.Errorf("writing the state folder: %w", err)
+	}
+	if err := g.checkSpool(); err != nil {
+		return fmt.Errorf("emptying the spool: %w", err)
+	}
+	if g.Folders.Outbox == "" {
+		return nil
+	}
+	if err := g.checkOutbox(found); err != nil {
+		return fmt.Errorf("writing the outbox: %w", err)
+	}
+	return nil
+}
+
+// initNumbering gives a new state folder its epoch, and proves of any that it can be written.
+func initNumbering(d dir, s *State) error {
+	if s.Settled.Epoch != "" || s.Claim != nil {
+		err := writeDurable(d, "check", 0o600, struct{}{})
+		return errors.Join(err, removeDurable(d, "check"))
+	}
+	s.Settled.Epoch = newEpoch()
+	return writeDurable(d, settledFile, 0o600, s.Settled)
+}
+
+// checkOutbox publishes the numbers where the outbox does not show them yet; a run that is on has done so.
+func (g *Gate) checkOutbox(s State) error {
+	epoch, n := s.numbering()
+	if shown, err := ReadStatus(g.Folders.Outbox); err != nil || shown.Epoch != epoch {
+		return g.publish(g.status(s, epoch, n, Idle))
+	}
+	d, err := openDir(g.Folders.Outbox)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	err = writeDurable(d, "check", 0o600, struct{}{})
+	return errors.Join(err, removeDurable(d, "check"))
+}
+
+// checkSpool makes and removes an entry of the spool and of requests/, which it puts right when it is missing.
+func (g *Gate) checkSpool() error {
+	s := openSpool(g.Folders.Spool)
+	if s.opened != nil {
+		return s.opened
+	}
+	defer s.close()
+	var t taken
+	budget := removeBudget
+	requests, err := s.sub(requestsName)
+	if missing(err) {
+		s.mendRequests(&t, err, &budget)
+		requests, err = s.sub(requestsName)
+	}
+	if err := errors.Join(append(t.stuck, err)...); err != nil {
+		return err
+	}
+	defer requests.close()
+	const probe = ".check"
+	for _, d := range []dir{s.dir, requests} {
+		if err := d.remove(probe, &budget); err != nil {
+			return err
+		}
+		if err := unix.Mkdirat(d.fd(), probe, 0o700); err != nil {
+			return d.err("creating", probe, err)
+		}
+		if err := d.remove(probe, &budget); err != nil {
+			return err
+		}
+	}
+	return nil
+}

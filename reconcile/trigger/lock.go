@@ -1,0 +1,61 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockFor is how long a writer waits for another before it does without.
+const lockFor = 10 * time.Second
+
+var errLocked = errors.New("another process holds the lock of the state folder")
+
+// lock takes the state folder's lock, which orders the writers of status.json. It stands in the state folder
+// since a container could hold a lock on anything that it may read.
+func lock(state dir, c Clock) (release func(), err error) {
+	f, err := openLock(state, "lock")
+	if err != nil {
+		return nil, err
+	}
+	for deadline := c.Now() + lockFor; ; {
+		if err = tryLock(f); err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, errLocked) || c.Now() >= deadline {
+			f.Close()
+			return nil, err
+		}
+		fired, stop, err := c.Until(c.Now() + 20*time.Millisecond)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		<-fired
+		stop()
+	}
+}
+
+// openLock opens or creates a lock file. One that exists can be locked on a read-only file system too.
+func openLock(state dir, name string) (*os.File, error) {
+	f, err := os.OpenFile(state.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		f, err = os.Open(state.path(name))
+	}
+	return f, err
+}
+
+// tryLock takes the lock if nobody has it. It goes with the descriptor, which no child inherits.
+func tryLock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == unix.EWOULDBLOCK {
+		return fmt.Errorf("locking %s: %w", f.Name(), errLocked)
+	}
+	if err != nil {
+		return fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
+)
+
+// Trouble is what the last activations met that a person should know; status shows it. It stands in the state
+// folder, and nothing depends on it.
+type Trouble struct {
+	Needs  []string  `json:"needs,omitempty"` // what a person has to mend, as the last activation found it
+	Seen   []string  `json:"seen,omitempty"`  // what was set right without anybody's help, the last time it happened
+	SeenAt time.Time `json:"seen_at,omitzero"`
+}
+
+const troubleFile = "trouble"
+
+// ReadTrouble reads what the last activations noted; nothing noted is no error.
+func ReadTrouble(state string) (Trouble, error) {
+	var t Trouble
+	d, err := openDir(state)
+	if err != nil {
+		return t, err
+	}
+	defer d.close()
+	if err := readJSON(d, troubleFile, &t); err != nil && !missing(err) {
+		return t, err
+	}
+	return t, nil
+}
+
+// noteTrouble leaves what this activation met for status to show. It writes only what has changed.
+func (g *Gate) noteTrouble() {
+	d, err := openDir(g.Folders.State)
+	if err != nil {
+		return
+	}
+	defer d.close()
+	var before Trouble
+	_ = readJSON(d, troubleFile, &before) // what cannot be read is written anew
+	if len(g.trouble.Needs) == 0 && len(before.Needs) == 0 && len(g.trouble.Seen) == 0 {
+		return
+	}
+	if len(g.trouble.Seen) == 0 {
+		g.trouble.Seen, g.trouble.SeenAt = before.Seen, before.SeenAt
+	}
+	_ = writeDurable(d, troubleFile, 0o600, g.trouble) // the journal has it as well
+}
+
+// need reports what a person has to mend.
+func (g *Gate) need(id string, priority Priority, message string) {
+	g.trouble.Needs = append(g.trouble.Needs, message)
+	g.Log(Event{ID: id, Priority: priority, Message: message})
+}
+
+// saw reports what was set right.
+func (g *Gate) saw(message string, fields map[string]string) {
+	g.trouble.Seen = append(g.trouble.Seen, message)
+	g.trouble.SeenAt = g.Clock.Wall()
+	g.Log(Event{ID: MsgCleaned, Priority: journal.PriWarning, Message: message, Fields: fields})
+}
+
+func (g *Gate) reportDamage(err error) {
+	if err != nil {
+		g.need(MsgDamaged, journal.PriErr, "state folder: "+oneLine(err)+"; the next run is for everything")
+	}
+}
+
+func (g *Gate) reportUnrecorded(err error) {
+	g.need(MsgUnrecorded, journal.PriCrit, "the claim cannot be recorded: "+oneLine(err)+
+		"; the requests stay, and one run a floor goes on until the state folder is mended")
+}
+
+func (g *Gate) reportOutbox(err error) {
+	g.need(MsgOutbox, journal.PriErr, "the outbox cannot be written: "+oneLine(err)+
+		"; the web app sees its requests live later than they are")
+}
+
+// reportTaken says once an activation what the spool held that did not belong there, however much it was.
+func (g *Gate) reportTaken(t taken) {
+	if t.mended != "" {
+		g.saw("requests/ was made anew: "+t.mended, nil)
+	}
+	if t.strays > 0 {
+		g.saw(fmt.Sprintf("removed %d entries from requests/ that cannot be requests: %s", t.strays, strings.Join(t.sample, " ")),
+			map[string]string{"TRUEUP_REMOVED": strconv.Itoa(t.strays), "TRUEUP_NAMES": strings.Join(t.sample, " ")})
+	}
+	if len(t.stuck) > 0 {
+		g.need(MsgStuck, journal.PriErr, "the spool cannot be emptied, so it asks for a run every floor: "+oneLine(errors.Join(t.stuck...)))
+	}
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+func (g *Gate) reportUnsettling(err error) {
+	g.Log(Event{ID: MsgUnrecorded, Priority: journal.PriCrit,
+		Message: oneLine(err) + "; the claim stands, and the run counts as failed"})
+}

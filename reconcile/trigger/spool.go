@@ -1,0 +1,224 @@
+package trigger
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	sentinelName = "sentinel"
+	requestsName = "requests"
+
+	maxRequests  = 1024  // more entries than this ask for everything
+	removeBudget = 20000 // entries that one activation removes at most
+)
+
+// requestName is what an entry of requests/ must match to be a request. Whether it names a target is the
+// run's question.
+var requestName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$`)
+
+// ValidRequest tells whether a name may stand in requests/.
+func ValidRequest(name string) bool { return requestName.MatchString(name) }
+
+// spool is the folder that the web app may write, and anything in it may be hostile. Contents are never read
+// and names are never paths.
+type spool struct {
+	dir
+	opened error // why the folder could not be opened
+}
+
+func openSpool(path string) spool {
+	d, err := openDir(path)
+	return spool{dir: d, opened: err}
+}
+
+func (s spool) close() {
+	if s.opened == nil {
+		s.dir.close()
+	}
+}
+
+// present is what the spool asked for at one moment.
+type present struct {
+	sentinel   bool
+	names      []string // valid names in requests/, sorted
+	strays     []string // its other entries
+	unreadable error    // what could not be read; then everything is asked for
+	tooMany    bool     // more entries than maxRequests; then everything is asked for
+}
+
+// asks tells whether the path unit would fire.
+func (p present) asks() bool {
+	return p.sentinel || p.tooMany || p.unreadable != nil || len(p.names) > 0
+}
+
+// everything tells whether the names do not say it all.
+func (p present) everything() bool { return p.sentinel || p.tooMany || p.unreadable != nil }
+
+// read looks at what is asked for and changes nothing.
+func (s spool) read() present {
+	if s.opened != nil {
+		return present{unreadable: s.opened}
+	}
+	var p present
+	switch _, err := s.stat(sentinelName); {
+	case err == nil:
+		p.sentinel = true
+	case !missing(err):
+		p.unreadable = err
+	}
+	requests, err := s.sub(requestsName)
+	if missing(err) {
+		return p
+	}
+	if err != nil {
+		p.unreadable = err
+		return p
+	}
+	defer requests.close()
+	entries, err := requests.names(maxRequests + 1)
+	if err != nil {
+		p.unreadable = err
+	}
+	p.tooMany = len(entries) > maxRequests
+	for _, name := range entries {
+		if ValidRequest(name) {
+			p.names = append(p.names, name)
+		} else {
+			p.strays = append(p.strays, name)
+		}
+	}
+	slices.Sort(p.names)
+	return p
+}
+
+// taken is what became of the spool's entries when a claim was taken from it.
+type taken struct {
+	strays int      // entries that are no requests and were removed
+	sample []string // some of their names, quoted
+	mended string   // why requests/ had to be made anew
+	stuck  []error  // what could not be removed, and asks on
+}
+
+// take unlinks what a claim stands for: the sentinel only under a claim for everything, and otherwise only
+// names that were read before the claim was written. It also removes what does not belong in requests/.
+func (s spool) take(p present, all bool) taken {
+	var t taken
+	if s.opened != nil {
+		t.stuck = append(t.stuck, s.opened)
+		return t
+	}
+	budget := removeBudget
+	if all {
+		t.keep(s.remove(sentinelName, &budget))
+	}
+	s.takeRequests(&t, p, all, &budget)
+	s.clearAside(&budget)
+	return t
+}
+
+func (s spool) takeRequests(t *taken, p present, all bool, budget *int) {
+	requests, err := s.sub(requestsName)
+	if err != nil {
+		s.mendRequests(t, err, budget)
+		return
+	}
+	defer requests.close()
+	for _, name := range p.names {
+		t.keep(requests.remove(name, budget))
+	}
+	for _, name := range p.strays {
+		t.removeStray(requests, name, budget)
+	}
+	// Under a claim for everything whatever else arrived is covered as well: the run has not read yet.
+	for all && p.tooMany && *budget > 0 && len(t.stuck) == 0 {
+		entries, err := requests.names(min(*budget, maxRequests))
+		if err != nil || len(entries) == 0 {
+			return
+		}
+		left := len(entries)
+		for _, name := range entries {
+			*budget--
+			if ValidRequest(name) {
+				t.keep(requests.remove(name, budget))
+			} else if !strings.HasPrefix(name, asidePrefix) {
+				t.removeStray(requests, name, budget)
+			} else {
+				left--
+			}
+		}
+		if left == 0 {
+			return // only what was put aside is left
+		}
+	}
+}
+
+// mendRequests puts a folder where requests/ is missing or is something else. It is called under a claim for
+// everything unless nothing stood there, so no request is lost with what is taken away.
+func (s spool) mendRequests(t *taken, why error, budget *int) {
+	if !missing(why) {
+		t.mended = why.Error()
+		if err := s.remove(requestsName, budget); err != nil {
+			t.keep(err)
+			return
+		}
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(s.fd(), &st); err != nil {
+		t.keep(s.err("looking at", requestsName, err))
+		return
+	}
+	mode := st.Mode & 0o2777 // who may write the spool may write requests/
+	if err := unix.Mkdirat(s.fd(), requestsName, mode); err != nil && err != unix.EEXIST {
+		t.keep(s.err("creating", requestsName, err))
+		return
+	}
+	made, err := s.sub(requestsName)
+	if err != nil {
+		t.keep(err)
+		return
+	}
+	defer made.close()
+	t.keep(made.err("setting the mode of", "", unix.Fchmod(made.fd(), mode)))
+}
+
+// clearAside goes on removing what an earlier activation had to leave. It lists no more than a few names of a
+// folder that may hold a million.
+func (s spool) clearAside(budget *int) {
+	names, err := s.names(maxRequests)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, asidePrefix) {
+			_ = s.remove(name, budget)
+		}
+	}
+}
+
+const sampleSize = 10
+
+func (t *taken) keep(err error) {
+	if err != nil && len(t.stuck) < sampleSize {
+		t.stuck = append(t.stuck, err)
+	}
+}
+
+func (t *taken) removeStray(requests dir, name string, budget *int) {
+	aside := strings.HasPrefix(name, asidePrefix)
+	if err := requests.remove(name, budget); err != nil {
+		t.keep(err)
+		return
+	}
+	if aside {
+		return // counted when it was put aside
+	}
+	t.strays++
+	if len(t.sample) < sampleSize {
+		t.sample = append(t.sample, strconv.Quote(name))
+	}
+}

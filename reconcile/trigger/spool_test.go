@@ -1,0 +1,263 @@
+package trigger
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// plant is one thing that a hostile web app leaves in its spool.
+type plant struct {
+	name  string
+	put   func(t *testing.T, spool, outside string)
+	stays bool // nobody can remove it: one run a floor, said aloud
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func immutable(t *testing.T, path string, on bool) {
+	t.Helper()
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW, 0)
+	check(t, err)
+	defer unix.Close(fd)
+	const immutableFlag = 0x10 // FS_IMMUTABLE_FL
+	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+	check(t, err)
+	flags &^= immutableFlag
+	if on {
+		flags |= immutableFlag
+	}
+	check(t, unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags))
+}
+
+var plants = []plant{
+	{name: "regular file", put: func(t *testing.T, spool, _ string) {
+		check(t, os.WriteFile(spool+"/sentinel", []byte("not read"), 0o644))
+	}},
+	{name: "empty folder", put: func(t *testing.T, spool, _ string) {
+		check(t, os.Mkdir(spool+"/sentinel", 0o755))
+	}},
+	{name: "tree", put: func(t *testing.T, spool, _ string) {
+		check(t, os.MkdirAll(spool+"/sentinel/a/b/c", 0o755))
+		check(t, os.WriteFile(spool+"/sentinel/a/b/file", nil, 0o644))
+	}},
+	{name: "0700 tree of another user", put: func(t *testing.T, spool, _ string) {
+		check(t, os.MkdirAll(spool+"/sentinel/a", 0o700))
+		check(t, os.Chown(spool+"/sentinel", 12345, 12345))
+	}},
+	{name: "a path of 200 folders", put: func(t *testing.T, spool, _ string) {
+		check(t, os.MkdirAll(spool+"/sentinel/"+strings.Repeat("d/", 200), 0o755))
+	}},
+	{name: "fifo", put: func(t *testing.T, spool, _ string) {
+		check(t, unix.Mkfifo(spool+"/sentinel", 0o600))
+	}},
+	{name: "socket", put: func(t *testing.T, spool, _ string) {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: spool + "/sentinel", Net: "unix"})
+		check(t, err)
+		l.SetUnlinkOnClose(false)
+		check(t, l.Close())
+	}},
+	{name: "link to a file outside", put: func(t *testing.T, spool, outside string) {
+		check(t, os.Symlink(outside+"/file", spool+"/sentinel"))
+	}},
+	{name: "link to a folder outside", put: func(t *testing.T, spool, outside string) {
+		check(t, os.Symlink(outside, spool+"/sentinel"))
+	}},
+	{name: "dangling link", put: func(t *testing.T, spool, _ string) {
+		check(t, os.Symlink("nowhere", spool+"/sentinel"))
+	}},
+	{name: "link to itself", put: func(t *testing.T, spool, _ string) {
+		check(t, os.Symlink("sentinel", spool+"/sentinel"))
+	}},
+	{name: "hard link", put: func(t *testing.T, spool, outside string) {
+		check(t, os.Link(outside+"/file", spool+"/sentinel"))
+	}},
+	{name: "immutable file", stays: true, put: func(t *testing.T, spool, _ string) {
+		check(t, os.WriteFile(spool+"/sentinel", nil, 0o644))
+		immutable(t, spool+"/sentinel", true)
+		t.Cleanup(func() { immutable(t, spool+"/sentinel", false) })
+	}},
+	{name: "requests a link to a folder outside", put: func(t *testing.T, spool, outside string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+		check(t, os.Symlink(outside, spool+"/requests"))
+	}},
+	{name: "requests a link to the spool", put: func(t *testing.T, spool, _ string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+		check(t, os.Symlink(".", spool+"/requests"))
+	}},
+	{name: "requests a file", put: func(t *testing.T, spool, _ string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+		check(t, os.WriteFile(spool+"/requests", nil, 0o644))
+	}},
+	{name: "requests a fifo", put: func(t *testing.T, spool, _ string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+		check(t, unix.Mkfifo(spool+"/requests", 0o600))
+	}},
+	{name: "requests missing", put: func(t *testing.T, spool, _ string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+	}},
+	{name: "names that are no requests", put: func(t *testing.T, spool, _ string) {
+		for _, name := range []string{"..x", "a b", "a\nb", "-rf", "ä", "\xff\xfe", ".hidden", "x~", "$(reboot)", strings.Repeat("n", 255)} {
+			check(t, os.WriteFile(filepath.Join(spool, "requests", name), nil, 0o644))
+		}
+	}},
+	{name: "requests that are folders, fifos and links", put: func(t *testing.T, spool, outside string) {
+		check(t, os.MkdirAll(spool+"/requests/folder/x/y", 0o755))
+		check(t, os.MkdirAll(spool+"/requests/no name/x", 0o755))
+		check(t, unix.Mkfifo(spool+"/requests/fifo", 0o600))
+		check(t, os.Symlink(outside, spool+"/requests/link"))
+		check(t, os.Symlink("self", spool+"/requests/self"))
+	}},
+	{name: "5,000 requests", put: func(t *testing.T, spool, _ string) {
+		for i := range 5000 {
+			check(t, os.WriteFile(fmt.Sprintf("%s/requests/r%d", spool, i), nil, 0o644))
+		}
+	}},
+	{name: "an immutable request", stays: true, put: func(t *testing.T, spool, _ string) {
+		check(t, os.WriteFile(spool+"/requests/stone", nil, 0o644))
+		immutable(t, spool+"/requests/stone", true)
+		t.Cleanup(func() { immutable(t, spool+"/requests/stone", false) })
+	}},
+	{name: "an immutable tree for requests", stays: true, put: func(t *testing.T, spool, _ string) {
+		check(t, os.RemoveAll(spool+"/requests"))
+		check(t, os.Mkdir(spool+"/requests", 0o755))
+		check(t, os.WriteFile(spool+"/requests/stone", nil, 0o644))
+		immutable(t, spool+"/requests", true)
+		t.Cleanup(func() { immutable(t, spool+"/requests", false) })
+	}},
+	{name: "20,000 foreign names", put: func(t *testing.T, spool, _ string) {
+		for i := range 20_000 {
+			fd, err := unix.Open(fmt.Sprintf("%s/foreign-%d", spool, i), unix.O_CREAT|unix.O_WRONLY, 0o644)
+			check(t, err)
+			unix.Close(fd)
+		}
+	}},
+}
+
+// Whatever the spool holds: the first claim takes it or says that it cannot, nothing outside is changed, and an
+// honest touch afterwards is claimed and covered (A4, I3, I5; PATH-06, PATH-24, SEC-01, SEC-03, SEC-05, TRG-05).
+func TestHostileSpool(t *testing.T) {
+	for _, p := range plants {
+		t.Run(p.name, func(t *testing.T) {
+			h := newHost(t)
+			outside := t.TempDir()
+			check(t, os.WriteFile(outside+"/file", []byte("precious"), 0o600))
+			before := describe(t, outside)
+			p.put(t, h.Folders.Spool, outside)
+
+			h.claim()
+			h.settle()
+			if after := describe(t, outside); after != before {
+				t.Errorf("outside the spool:\n%s\nwas\n%s", after, before)
+			}
+			if still := asks(h.Folders.Spool); still != p.stays {
+				t.Errorf("asks on: %v, want %v", still, p.stays)
+			}
+			if h.logged(MsgStuck) != p.stays {
+				t.Errorf("said that it is stuck: %v, want %v", !p.stays, p.stays)
+			}
+			if trouble, err := ReadTrouble(h.Folders.State); err != nil || (len(trouble.Needs) > 0) != p.stays {
+				t.Errorf("left for status: %q, %v", trouble.Needs, err)
+			}
+			h.clock.pass(h.Policy.Sweep)
+			ticket := h.touch()
+			h.claim()
+			if h.settle(); !h.covers(ticket) {
+				t.Error("an honest touch afterwards is not covered")
+			}
+		})
+	}
+}
+
+// describe lists a folder with modes, sizes and times of change, to see whether anything touched it.
+func describe(t *testing.T, dir string) string {
+	t.Helper()
+	var lines []string
+	check(t, filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil {
+			lines = append(lines, fmt.Sprint(path, info.Mode(), info.Size(), info.ModTime().UnixNano()))
+		}
+		return err
+	}))
+	return strings.Join(lines, "\n")
+}
+
+// Hostile entries in requests/ are removed and said once, with quoted names and their count.
+func TestStraysAreCounted(t *testing.T) {
+	h := newHost(t)
+	h.claim()
+	h.settle()
+	h.touch("good")
+	for i := range 50 {
+		check(t, os.WriteFile(fmt.Sprintf("%s/requests/bad \n%d", h.Folders.Spool, i), nil, 0o644))
+	}
+	if c := h.claim(); c.All || len(c.Requests) != 1 {
+		t.Errorf("claimed all=%v %q, want good alone", c.All, c.Requests)
+	}
+	var said []Event
+	for _, e := range h.events {
+		if e.ID == MsgCleaned {
+			said = append(said, e)
+		}
+	}
+	if len(said) != 1 || said[0].Fields["TRUEUP_REMOVED"] != "50" || strings.Contains(said[0].Message, "\n") {
+		t.Errorf("said %+v, want one line that counts 50", said)
+	}
+}
+
+// A tree with more entries than one activation may remove is out of the way at once and gone in the end.
+func TestBudget(t *testing.T) {
+	h := newHost(t)
+	for i := range 30 {
+		sub := fmt.Sprintf("%s/sentinel/%d", h.Folders.Spool, i)
+		check(t, os.MkdirAll(sub, 0o755))
+		for j := range 1000 {
+			check(t, os.WriteFile(fmt.Sprintf("%s/%d", sub, j), nil, 0o644))
+		}
+	}
+	h.claim()
+	h.settle()
+	if asks(h.Folders.Spool) {
+		t.Error("the tree asks on")
+	}
+	left, err := filepath.Glob(h.Folders.Spool + "/.aside-*")
+	if err != nil || len(left) != 1 {
+		t.Errorf("after one activation %d folders are left aside (%v): the work is not bounded", len(left), err)
+	}
+	h.claim()
+	if left, _ = filepath.Glob(h.Folders.Spool + "/.aside-*"); len(left) != 0 {
+		t.Errorf("after two activations %q is left", left)
+	}
+}
+
+// A touch replaces whatever link is planted under its name, and never creates its target (F26).
+func TestTouchFollowsNoLink(t *testing.T) {
+	h := newHost(t)
+	target := filepath.Join(t.TempDir(), "created")
+	check(t, os.Symlink(target, h.Folders.Spool+"/sentinel"))
+	check(t, os.Symlink(target, h.Folders.Spool+"/requests/a"))
+	h.touch()
+	h.touch("a")
+	if exists(target) {
+		t.Error("the touch went through the link")
+	}
+}
+
+func TestTouchRefusesNames(t *testing.T) {
+	h := newHost(t)
+	for _, name := range []string{"", ".", "..", "a/b", "a b", "-x", ".x", "ä", strings.Repeat("n", 201)} {
+		if err := Touch(h.Folders.Spool, name); err == nil || !strings.Contains(err.Error(), "begins with a letter or digit") {
+			t.Errorf("Touch(%q) = %v, want an error that says what a name is", name, err)
+		}
+	}
+}
