@@ -24,7 +24,7 @@ type row struct{ ours, others []string }
 // trigger; reconcile knows neither; the trigger knows nothing of ours, and the gate little more than the trigger, so that
 // what faces the web app stays small. Kinds and stores never import each other.
 var table = map[string]row{
-	"cmd/trueup":        {ours: []string{"reconcile", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, sys}},
+	"cmd/trueup":        {ours: []string{"reconcile", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys}},
 	"cmd/trueup-gate":   {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
 	"reconcile":         {},
 	"reconcile/trigger": {others: []string{systemd, fsnotify, sys}},

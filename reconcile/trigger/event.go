@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/coreos/go-systemd/v22/journal"
+	"golang.org/x/sys/unix"
 )
 
 // MESSAGE_IDs of the journal entries: journalctl MESSAGE_ID=… finds every entry of a kind.
@@ -35,15 +36,17 @@ type Event struct {
 	Fields   map[string]string // upper-case names that begin with TRUEUP_
 }
 
-// Journal sends an event to the systemd journal, or prints it to stderr where there is none to take it.
+// Journal sends an event to the systemd journal. On a terminal, outside systemd or where no journal takes it, it
+// prints it to stderr. (JOURNAL_STREAM would not tell: a unit may send its own output elsewhere.)
 func Journal(e Event) {
-	fields := maps.Clone(e.Fields)
-	if fields == nil {
-		fields = map[string]string{}
+	_, noTerminal := unix.IoctlGetTermios(int(os.Stderr.Fd()), unix.TCGETS)
+	if noTerminal == nil || os.Getenv("INVOCATION_ID") == "" {
+		Print(e)
+		return
 	}
-	fields["MESSAGE_ID"] = e.ID
-	fields["SYSLOG_IDENTIFIER"] = "trueup-gate"
-	if os.Getenv("JOURNAL_STREAM") == "" || journal.Send(e.Message, e.Priority, fields) != nil {
+	fields := map[string]string{"MESSAGE_ID": e.ID, "SYSLOG_IDENTIFIER": "trueup-gate"}
+	maps.Copy(fields, e.Fields)
+	if journal.Send(e.Message, e.Priority, fields) != nil {
 		Print(e)
 	}
 }

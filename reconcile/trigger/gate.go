@@ -45,13 +45,16 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	if err != nil {
 		w = wait{why: "the state folder cannot be read", until: start + g.Policy.Floor, phase: Failing}
 	}
-	if err := g.await(ctx, w, start, func() { g.show(state, epoch, last, w.phase) }); err != nil {
+	if state.recorded(epoch) && w.until > g.Clock.Now() {
+		g.show(state, epoch, last, w.phase)
+	}
+	if err := g.await(ctx, w, start); err != nil {
 		return Claim{}, err
 	}
 	claim, seen, err := g.record(state, epoch, last+1)
 	if err != nil {
 		g.reportUnrecorded(err)
-		if err := waitUntil(ctx, g.Clock, start+g.Policy.Floor); err != nil {
+		if err := g.await(ctx, wait{why: "the claim cannot be recorded", until: start + g.Policy.Floor}, start); err != nil {
 			return Claim{}, err
 		}
 		if claim, seen, err = g.record(state, epoch, last+1); err != nil {
@@ -144,17 +147,16 @@ func (g *Gate) wait(s State, start time.Duration) wait {
 	return wait{why: why + ", counted from boot", until: min(g.Clock.Booted(), start) + backoff, phase: Failing}
 }
 
-// await waits, says so in the outbox and to the service manager, and returns early when a touch may hurry it.
-func (g *Gate) await(ctx context.Context, w wait, start time.Duration, show func()) error {
+// await waits, tells the service manager so, and returns early when a touch may hurry it.
+func (g *Gate) await(ctx context.Context, w wait, start time.Duration) error {
 	left := w.until - g.Clock.Now()
 	if left <= 0 {
 		return nil
 	}
-	show()
 	at := g.Clock.Wall().Add(left)
 	status := fmt.Sprintf("waiting until %s: %s", at.Format(time.TimeOnly), w.why)
 	g.Tell(status, left)
-	g.Log(Event{ID: MsgWaiting, Priority: journal.PriInfo, Message: status, Fields: map[string]string{
+	g.log(Event{ID: MsgWaiting, Priority: journal.PriInfo, Message: status, Fields: map[string]string{
 		"TRUEUP_WAIT": w.why, "TRUEUP_UNTIL": at.Format(time.RFC3339Nano)}})
 	if !w.hurried {
 		return waitUntil(ctx, g.Clock, w.until)
@@ -211,7 +213,7 @@ func (g *Gate) reportClaimed(c Claim, w wait, waited time.Duration) {
 		what = strings.Join(c.Requests, ", ")
 	}
 	g.Tell(fmt.Sprintf("claim %d, attempt %d", c.N, c.Attempt), 0)
-	g.Log(Event{ID: MsgClaimed, Priority: journal.PriInfo,
+	g.log(Event{ID: MsgClaimed, Priority: journal.PriInfo,
 		Message: fmt.Sprintf("claim %d for %s, attempt %d", c.N, what, c.Attempt),
 		Fields: map[string]string{
 			"TRUEUP_CLAIM": strconv.FormatUint(c.N, 10), "TRUEUP_ATTEMPT": strconv.Itoa(c.Attempt),

@@ -418,6 +418,9 @@ func TestDamagedState(t *testing.T) {
 // A state folder that refuses costs a floor a run and loses nothing (A5).
 func TestUnrecordedClaim(t *testing.T) {
 	h := newHost(t)
+	h.claim()
+	h.settle()
+	h.clock.pass(time.Minute)
 	ticket := h.touch()
 	aside := h.Folders.State + ".aside"
 	if err := os.Rename(h.Folders.State, aside); err != nil {
@@ -442,12 +445,16 @@ func TestUnrecordedClaim(t *testing.T) {
 	if !h.logged(MsgUnrecorded) {
 		t.Error("nothing was said")
 	}
+	late := h.touch()
 	if err := errors.Join(os.Remove(h.Folders.State), os.Rename(aside, h.Folders.State)); err != nil {
 		t.Fatal(err)
 	}
 	h.claim()
+	if h.covers(ticket) || h.covers(late) {
+		t.Error("covered before any run has succeeded: an epoch was shown that is not on record")
+	}
 	h.settle()
-	if !h.covers(ticket) {
+	if !h.covers(ticket) || !h.covers(late) {
 		t.Error("the touch was lost")
 	}
 }

@@ -52,17 +52,26 @@ func (g *Gate) noteTrouble() {
 	_ = writeDurable(d, troubleFile, 0o600, g.trouble) // the journal has it as well
 }
 
+// log sends an event, marked with the unit that it is about.
+func (g *Gate) log(e Event) {
+	if e.Fields == nil {
+		e.Fields = map[string]string{}
+	}
+	e.Fields["TRUEUP_UNIT"] = g.Unit
+	g.Log(e)
+}
+
 // need reports what a person has to mend.
 func (g *Gate) need(id string, priority Priority, message string) {
 	g.trouble.Needs = append(g.trouble.Needs, message)
-	g.Log(Event{ID: id, Priority: priority, Message: message})
+	g.log(Event{ID: id, Priority: priority, Message: message})
 }
 
 // saw reports what was set right.
 func (g *Gate) saw(message string, fields map[string]string) {
 	g.trouble.Seen = append(g.trouble.Seen, message)
 	g.trouble.SeenAt = g.Clock.Wall()
-	g.Log(Event{ID: MsgCleaned, Priority: journal.PriWarning, Message: message, Fields: fields})
+	g.log(Event{ID: MsgCleaned, Priority: journal.PriWarning, Message: message, Fields: fields})
 }
 
 func (g *Gate) reportDamage(err error) {
@@ -98,6 +107,6 @@ func (g *Gate) reportTaken(t taken) {
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 func (g *Gate) reportUnsettling(err error) {
-	g.Log(Event{ID: MsgUnrecorded, Priority: journal.PriCrit,
+	g.log(Event{ID: MsgUnrecorded, Priority: journal.PriCrit,
 		Message: oneLine(err) + "; the claim stands, and the run counts as failed"})
 }

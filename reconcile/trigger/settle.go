@@ -39,7 +39,7 @@ func (g *Gate) Settle() error {
 	if err := removeDurable(d, claimFile); err != nil {
 		return fmt.Errorf("settling claim %d: %w", claim.N, err)
 	}
-	g.Log(Event{ID: MsgSettled, Priority: journal.PriInfo,
+	g.log(Event{ID: MsgSettled, Priority: journal.PriInfo,
 		Message: fmt.Sprintf("claim %d settled", claim.N),
 		Fields:  map[string]string{"TRUEUP_CLAIM": strconv.FormatUint(claim.N, 10)}})
 	return nil
@@ -61,5 +61,5 @@ func (g *Gate) reportUnsettled(standing *Claim) {
 	if standing != nil {
 		message = fmt.Sprintf("claim %d is another run's and stands on", standing.N)
 	}
-	g.Log(Event{ID: MsgUnsettled, Priority: journal.PriNotice, Message: message})
+	g.log(Event{ID: MsgUnsettled, Priority: journal.PriNotice, Message: message})
 }

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -128,6 +129,16 @@ func (s spool) takeRequests(t *taken, p present, all bool, budget *int) {
 		return
 	}
 	defer requests.close()
+	before := len(t.stuck)
+	s.empty(requests, t, p, all, budget)
+	if len(t.stuck) > before && all { // a folder that the web app made, closed to us: away with the whole of it
+		why := errors.Join(t.stuck[before:]...)
+		t.stuck = t.stuck[:before]
+		s.mendRequests(t, why, budget)
+	}
+}
+
+func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) {
 	for _, name := range p.names {
 		t.keep(requests.remove(name, budget))
 	}
@@ -161,7 +172,7 @@ func (s spool) takeRequests(t *taken, p present, all bool, budget *int) {
 // everything unless nothing stood there, so no request is lost with what is taken away.
 func (s spool) mendRequests(t *taken, why error, budget *int) {
 	if !missing(why) {
-		t.mended = why.Error()
+		t.mended = oneLine(why)
 		if err := s.remove(requestsName, budget); err != nil {
 			t.keep(err)
 			return

@@ -123,10 +123,14 @@ var plants = []plant{
 			check(t, os.WriteFile(fmt.Sprintf("%s/requests/r%d", spool, i), nil, 0o644))
 		}
 	}},
-	{name: "an immutable request", stays: true, put: func(t *testing.T, spool, _ string) {
+	{name: "an immutable request", put: func(t *testing.T, spool, _ string) {
 		check(t, os.WriteFile(spool+"/requests/stone", nil, 0o644))
 		immutable(t, spool+"/requests/stone", true)
-		t.Cleanup(func() { immutable(t, spool+"/requests/stone", false) })
+		t.Cleanup(func() {
+			stone, err := filepath.Glob(spool + "/.aside-*/stone")
+			check(t, err)
+			immutable(t, stone[0], false)
+		})
 	}},
 	{name: "an immutable tree for requests", stays: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.RemoveAll(spool+"/requests"))

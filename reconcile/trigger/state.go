@@ -114,6 +114,12 @@ func (s State) numbering() (epoch string, n uint64) {
 	return newEpoch(), 0
 }
 
+// recorded tells whether the epoch stands in the state folder. One that does not must not be published: should
+// the folder turn out to hold an older epoch after all, its successes would cover the new one's tickets.
+func (s State) recorded(epoch string) bool {
+	return s.Settled.Epoch == epoch || s.Damage == nil && s.Claim != nil && s.Claim.Epoch == epoch
+}
+
 // coveredIn is what the outbox of the given epoch may show as settled; another epoch's numbers mean nothing in it.
 func (s Settled) coveredIn(epoch string) (n uint64, until time.Time) {
 	if s.Epoch != epoch {
