@@ -31,6 +31,7 @@ var table = map[string]row{
 	"units":             {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
 	"units/heal":        {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
 	"units/nspawn":      {others: []string{sys}},
+	"units/protocol":    {},
 }
 
 // testsOnly is what test files may import on top of their package's row, with every package of ours.

@@ -10,14 +10,17 @@ import (
 	"testing"
 )
 
-// gate builds the binary as it ships, without the race detector, and gives a function that runs it.
-func gate(t *testing.T) string {
+// gate is the binary as it ships.
+func gate(t *testing.T) string { return built(t, ".") }
+
+// built compiles a program static, stripped and without the race detector.
+func built(t testing.TB, source string) string {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "trueup-gate")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, ".")
+	binary := filepath.Join(t.TempDir(), "program")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary, source)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building: %v\n%s", err, out)
+		t.Fatalf("building %s: %v\n%s", source, err, out)
 	}
 	return binary
 }

@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,12 +17,24 @@ const (
 	removeBudget = 20000 // entries that one activation removes at most
 )
 
-// requestName is what an entry of requests/ must match to be a request. Whether it names a target is the
-// run's question.
-var requestName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$`)
+// ValidRequest tells whether a name may stand in requests/: 1 to 200 letters, digits or any of . _ : @ - that
+// begin with a letter or digit. Whether it names a target is the run's question. (A regular expression for this
+// costs a third of the gate's start.)
+func ValidRequest(name string) bool {
+	if len(name) == 0 || len(name) > 200 || !alphanumeric(name[0]) {
+		return false
+	}
+	for _, b := range []byte(name) {
+		if !alphanumeric(b) && !strings.ContainsRune("._:@-", rune(b)) {
+			return false
+		}
+	}
+	return true
+}
 
-// ValidRequest tells whether a name may stand in requests/.
-func ValidRequest(name string) bool { return requestName.MatchString(name) }
+func alphanumeric(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9'
+}
 
 // spool is the folder that the web app may write, and anything in it may be hostile. Contents are never read
 // and names are never paths.
