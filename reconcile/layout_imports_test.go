@@ -26,6 +26,7 @@ type row struct{ ours, others []string }
 var table = map[string]row{
 	"cmd/trueup":        {ours: []string{"reconcile", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys}},
 	"cmd/trueup-gate":   {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
+	"docs/model":        {},
 	"reconcile":         {},
 	"reconcile/trigger": {others: []string{systemd, fsnotify, sys}},
 	"units":             {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},

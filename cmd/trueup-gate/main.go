@@ -68,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case "settle":
 		err = o.gate.Settle()
 	case "heal":
-		err = healPath(o.path)
+		err = healPath(o)
 	}
 	if errors.Is(err, context.Canceled) {
 		return exitStopped
@@ -94,7 +94,6 @@ func parse(verb string, args []string) (options, error) {
 		Policy:     trigger.DefaultPolicy(),
 		Invocation: os.Getenv("INVOCATION_ID"),
 		Clock:      trigger.SystemClock{},
-		Log:        trigger.Journal,
 		Tell:       tell,
 	}}
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
@@ -116,11 +115,12 @@ func parse(verb string, args []string) (options, error) {
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if verb == "heal" {
-		return o, nil
-	}
 	if unit, found := strings.CutSuffix(o.path, ".path"); found {
 		o.gate.Unit = unit + ".service"
+	}
+	o.gate.Log = logOf(o.gate.Unit)
+	if verb == "heal" {
+		return o, nil
 	}
 	return o, errors.Join(o.gate.Folders.Validate(), o.gate.Policy.Validate())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -24,8 +25,23 @@ func tell(status string, needs time.Duration) {
 	_, _ = daemon.SdNotify(false, message) // nobody listens outside systemd
 }
 
+// logOf names the unit in each entry of a user's gate: the journal itself often cannot tell it for a process that
+// ends a moment later, and then journalctl --user -u misses its last line. Of a user's unit it believes the process.
+func logOf(unit string) func(trigger.Event) {
+	if unit == "" || !heal.UserManager() {
+		return trigger.Journal
+	}
+	return func(e trigger.Event) {
+		fields := map[string]string{"USER_UNIT": unit}
+		maps.Copy(fields, e.Fields)
+		e.Fields = fields
+		trigger.Journal(e)
+	}
+}
+
 // healPath revives the path unit if it has died, and raises the alarm.
-func healPath(path string) error {
+func healPath(o options) error {
+	path := o.path
 	if heal.Needless() {
 		return nil
 	}
@@ -42,8 +58,11 @@ func healPath(path string) error {
 	if found.Action == heal.Dead {
 		outcome = "it died again when started, so the cause is still there: see systemctl status " + path
 	}
-	trigger.Journal(trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
+	if found.Result == "resources" { // systemd's word for a loop of links, which the gate has removed, and for this
+		outcome += "; unless it was a link in the spool, inotify is used up: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
+	}
+	o.gate.Log(trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
 		Message: fmt.Sprintf("alarm trigger-dead: %s had died (%s), so touches went unheard until now; %s", path, found.Result, outcome),
-		Fields:  map[string]string{"TRUEUP_ALARM": "trigger-dead", "TRUEUP_PATH": path, "TRUEUP_RESULT": found.Result}})
+		Fields:  map[string]string{"TRUEUP_UNIT": o.gate.Unit, "TRUEUP_ALARM": "trigger-dead", "TRUEUP_PATH": path, "TRUEUP_RESULT": found.Result}})
 	return nil
 }

@@ -10,14 +10,14 @@ import (
 
 const (
 	pollEvery = time.Second            // where the spool cannot be watched: inotify exhausted, or no spool
-	calmDown  = 100 * time.Millisecond // between two looks, whatever floods the spool
+	calmDown  = 100 * time.Millisecond // between two looks at most, whatever floods the spool
 )
 
 // awaitTouch returns true as soon as the spool asks for a run, and false at the given instant of the boot
 // clock. Nothing runs while nothing happens. Each look has watches of its own, laid before it, so that neither
 // a touch in between nor a spool made anew is missed.
 func awaitTouch(ctx context.Context, c Clock, spool string, until time.Duration) (asked bool, err error) {
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, calmDown) {
 		changed, stop := watchSpool(spool)
 		if asks(spool) {
 			stop()
@@ -35,7 +35,8 @@ func awaitTouch(ctx context.Context, c Clock, spool string, until time.Duration)
 		if c.Now() >= until {
 			return asks(spool), nil
 		}
-		if err := waitUntil(ctx, c, min(until, c.Now()+calmDown)); err != nil {
+		// A touch is two changes: the temporary file and its new name. A flood is any number.
+		if err := waitUntil(ctx, c, min(until, c.Now()+pause)); err != nil {
 			return false, err
 		}
 	}

@@ -46,8 +46,8 @@ func initNumbering(d dir, s *State) error {
 
 // checkOutbox publishes the numbers where the outbox does not show them yet; a run that is on has done so.
 func (g *Gate) checkOutbox(s State) error {
-	epoch, n := s.numbering()
-	if shown, err := ReadStatus(g.Folders.Outbox); err != nil || shown.Epoch != epoch {
+	epoch, n := g.numbering(s)
+	if !g.shows(epoch, n) && g.mayShow(s, epoch, n) {
 		return g.publish(g.status(s, epoch, n, Idle))
 	}
 	d, err := openDir(g.Folders.Outbox)

@@ -16,6 +16,7 @@ const (
 	MsgWaiting    = "1c2a47b3d8e04a5f9d1f5a0b6f3c7e10" // a gate waits out the floor or a backoff
 	MsgClaimed    = "5f0d9a6c3b7e4c1e8a2d4b9c0e6f1a21" // requests were claimed
 	MsgSettled    = "9b3e6d1f7a504e8c8c5d2f0a1b4e7c32" // a run succeeded; its claim is settled
+	MsgFailed     = "0b5d7f9a1c3e4a6d8e2f4b6c8d0a2e51" // a run failed under trueup watch; systemd has entries of its own
 	MsgUnsettled  = "d4a8c2e0f61b4b7d93e5a7c9d0b2f443" // a run ended whose claim is not its own
 	MsgCleaned    = "27f5b8d3c9e14d0aa6b1c3e5f7092854" // the spool held what does not belong there
 	MsgStuck      = "e81c4f7a2b9d4563b0d6e8f1a3c5d765" // something in the spool cannot be removed

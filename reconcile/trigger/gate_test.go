@@ -15,11 +15,15 @@ type fakeClock struct {
 	now, booted time.Duration
 	wall        time.Time
 	boot        string
-	onWait      func()      // runs before each wait is over
-	stuck       func() bool // tells whether only something else can end the wait
+	onWait      func()        // runs before each wait is over
+	stuck       func() bool   // tells whether only something else can end the wait
+	step        time.Duration // that each reading takes, as on a loaded host
 }
 
-func (c *fakeClock) Now() time.Duration    { return c.now }
+func (c *fakeClock) Now() time.Duration {
+	c.pass(c.step)
+	return c.now
+}
 func (c *fakeClock) Wall() time.Time       { return c.wall }
 func (c *fakeClock) Boot() string          { return c.boot }
 func (c *fakeClock) Booted() time.Duration { return c.booted }
@@ -137,6 +141,27 @@ func TestFloor(t *testing.T) {
 	h.claim()
 	if waited := h.clock.now - start; waited != 0 {
 		t.Errorf("31 s after a success the gate waited %s", waited)
+	}
+}
+
+// The floor and the backoff end no sooner on a host so loaded that time passes between a gate's readings of the clock.
+func TestFloorOnALoadedHost(t *testing.T) {
+	h := newHost(t)
+	h.clock.onWait = func() { h.clock.step = 0 } // it is the readings before the wait that could shorten it
+	h.claim()
+	h.settle()
+	state, err := ReadState(h.Folders.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.clock.step = 10 * time.Millisecond
+	second := h.claim()
+	if since := second.At - state.Settled.Finished.At; since < h.Policy.Floor {
+		t.Errorf("a claim came %s after a success, sooner than the floor", since)
+	}
+	h.clock.step = 10 * time.Millisecond
+	if since := h.claim().At - second.At; since < h.Policy.Backoff(1) {
+		t.Errorf("a claim came %s after the one that failed, sooner than the backoff", since)
 	}
 }
 
@@ -359,6 +384,107 @@ func TestUnpublishedNumberCoversNothing(t *testing.T) {
 	h.settle()
 	if !h.covers(late) {
 		t.Error("not covered by the run after it")
+	}
+}
+
+// While a claim is owed whose number was never shown, a waiting gate does not show it either: the run that is owed
+// has read already, and a settle of its own that hung may still come (docs/model: the waiting gate shows a number).
+func TestWaitingGateShowsNoUnpublishedNumber(t *testing.T) {
+	h := newHost(t)
+	h.claim()
+	h.settle()
+	status := filepath.Join(h.Folders.Outbox, "status.json")
+	before, err := os.ReadFile(status)
+	check(t, err)
+	h.touch()
+	h.claim()
+	hung := h.Invocation
+	check(t, os.WriteFile(status, before, 0o644)) // as if the claim had not been published
+	late := h.touch()                             // committed after the run has read
+	h.clock.onWait = func() {
+		h.clock.onWait = nil
+		waiting := h.Invocation
+		h.Invocation = hung // its settle wakes while the next gate waits
+		h.settle()
+		h.Invocation = waiting
+		if h.covers(late) {
+			t.Error("covered by a run that had read before the commit")
+		}
+	}
+	h.claim()
+	h.settle()
+	if !h.covers(late) {
+		t.Error("not covered by the run after it")
+	}
+}
+
+// A settle that hangs until another activation has claimed finds that claim, and leaves it.
+func TestSettleWaitsForTheGateThatClaims(t *testing.T) {
+	h := newHost(t)
+	h.touch()
+	h.claim()
+	state, err := openDir(h.Folders.State)
+	check(t, err)
+	defer state.close()
+	release, err := lock(state, h.clock) // another gate is about to write its claim
+	check(t, err)
+	h.clock.onWait = func() {
+		h.clock.onWait = nil
+		standing := readState(state).Claim
+		standing.N, standing.Invocation = standing.N+1, "another"
+		check(t, writeDurable(state, claimFile, 0o600, standing))
+		release()
+	}
+	h.settle()
+	if s := readState(state); s.Claim == nil || s.Claim.Invocation != "another" || s.Settled.N != 0 {
+		t.Errorf("the late settle left claim %+v and settled %d, want the other's claim", s.Claim, s.Settled.N)
+	}
+}
+
+// A lock that is held for ever costs a floor a run, not the trigger (LCK-10).
+func TestLockHeldForEver(t *testing.T) {
+	h := newHost(t)
+	ticket := h.touch()
+	state, err := openDir(h.Folders.State)
+	check(t, err)
+	defer state.close()
+	release, err := lock(state, h.clock)
+	check(t, err)
+	h.Invocation = "one"
+	start := h.clock.now
+	if _, err := h.Claim(context.Background()); !errors.Is(err, ErrUnrecorded) || h.clock.now-start < h.Policy.Floor {
+		t.Errorf("Claim under a held lock: %v after %s, want ErrUnrecorded after a floor", err, h.clock.now-start)
+	}
+	release()
+	h.claim()
+	if h.settle(); !h.covers(ticket) {
+		t.Error("the touch was lost")
+	}
+}
+
+// A state folder that comes back from a backup begins a new epoch: its numbers were used already.
+func TestStateFromABackup(t *testing.T) {
+	h := newHost(t)
+	h.claim()
+	h.settle()
+	settled := filepath.Join(h.Folders.State, "settled")
+	backup, err := os.ReadFile(settled)
+	check(t, err)
+	for range 3 {
+		h.claim()
+		h.settle()
+	}
+	check(t, os.WriteFile(settled, backup, 0o600))
+	ticket := h.touch()
+	c := h.claim()
+	if c.Epoch == ticket.Epoch {
+		t.Errorf("claim %d goes on in epoch %s, whose numbers the outbox shows as used", c.N, c.Epoch)
+	}
+	if h.covers(ticket) {
+		t.Error("covered before any run has succeeded")
+	}
+	if h.settle(); !h.covers(ticket) {
+		t.Error("not covered")
 	}
 }
 

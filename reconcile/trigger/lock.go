@@ -17,11 +17,16 @@ var errLocked = errors.New("another process holds the lock of the state folder")
 // lock takes the state folder's lock, which orders the writers of status.json. It stands in the state folder
 // since a container could hold a lock on anything that it may read.
 func lock(state dir, c Clock) (release func(), err error) {
-	f, err := openLock(state, "lock")
+	return lockFile(state, "lock", c, lockFor)
+}
+
+// lockFile takes a lock of the state folder, waiting for it at most as long as said.
+func lockFile(state dir, name string, c Clock, patience time.Duration) (release func(), err error) {
+	f, err := openLock(state, name)
 	if err != nil {
 		return nil, err
 	}
-	for deadline := c.Now() + lockFor; ; {
+	for deadline := c.Now() + patience; ; {
 		if err = tryLock(f); err == nil {
 			return func() { f.Close() }, nil
 		}

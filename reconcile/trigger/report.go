@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -57,7 +58,9 @@ func (g *Gate) log(e Event) {
 	if e.Fields == nil {
 		e.Fields = map[string]string{}
 	}
-	e.Fields["TRUEUP_UNIT"] = g.Unit
+	if g.Unit != "" { // trueup watch has none
+		e.Fields["TRUEUP_UNIT"] = g.Unit
+	}
 	g.Log(e)
 }
 
@@ -92,11 +95,14 @@ func (g *Gate) reportOutbox(err error) {
 
 // reportTaken says once an activation what the spool held that did not belong there, however much it was.
 func (g *Gate) reportTaken(t taken) {
+	if t.odd != "" {
+		g.saw("the sentinel was "+t.odd+" and was removed; a touch makes a file", nil)
+	}
 	if t.mended != "" {
 		g.saw("requests/ was made anew: "+t.mended, nil)
 	}
 	if t.strays > 0 {
-		g.saw(fmt.Sprintf("removed %d entries from requests/ that cannot be requests: %s", t.strays, strings.Join(t.sample, " ")),
+		g.saw(fmt.Sprintf("removed from requests/ what cannot be a request: %d, such as %s", t.strays, strings.Join(t.sample, " ")),
 			map[string]string{"TRUEUP_REMOVED": strconv.Itoa(t.strays), "TRUEUP_NAMES": strings.Join(t.sample, " ")})
 	}
 	if len(t.stuck) > 0 {
@@ -109,4 +115,19 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 func (g *Gate) reportUnsettling(err error) {
 	g.log(Event{ID: MsgUnrecorded, Priority: journal.PriCrit,
 		Message: oneLine(err) + "; the claim stands, and the run counts as failed"})
+}
+
+func (g *Gate) reportClaimed(c Claim, w wait, waited time.Duration) {
+	what := "everything"
+	if !c.All {
+		what = strings.Join(c.Requests, ", ")
+	}
+	g.Tell(fmt.Sprintf("claim %d, attempt %d", c.N, c.Attempt), 0)
+	g.log(Event{ID: MsgClaimed, Priority: journal.PriInfo,
+		Message: fmt.Sprintf("claim %d for %s, attempt %d", c.N, what, c.Attempt),
+		Fields: map[string]string{
+			"TRUEUP_CLAIM": strconv.FormatUint(c.N, 10), "TRUEUP_ATTEMPT": strconv.Itoa(c.Attempt),
+			"TRUEUP_ALL": strconv.FormatBool(c.All), "TRUEUP_REQUESTS": strings.Join(c.Requests, " "),
+			"TRUEUP_WAIT": cmp.Or(w.why, "none"), "TRUEUP_WAITED_USEC": strconv.FormatInt(waited.Microseconds(), 10),
+		}})
 }

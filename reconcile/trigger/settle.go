@@ -17,6 +17,13 @@ func (g *Gate) Settle() error {
 		return err
 	}
 	defer d.close()
+	// One lock from looking to removing: a settle that hangs until systemd gives it up, and wakes when the next
+	// gate has claimed, must find that gate's claim and not remove it.
+	release, err := lock(d, g.Clock)
+	if err != nil {
+		return err
+	}
+	defer release()
 	state := readState(d)
 	claim := state.Claim
 	if claim == nil || claim.Invocation != g.Invocation || g.Invocation == "" {
@@ -28,14 +35,20 @@ func (g *Gate) Settle() error {
 	settled.Epoch, settled.N, settled.Finished = claim.Epoch, claim.N, now(g.Clock)
 	if claim.All {
 		settled.Full = settled.Finished
-		if g.wasPublished(*claim) {
+		// A number that the outbox did not show before the run covers nothing: a web app may have committed after
+		// the run's reading and still have read the number before. Its ticket waits for the next run.
+		if g.Folders.Outbox == "" || g.shows(claim.Epoch, claim.N) {
 			settled.Covered, settled.CoveredUntil = claim.N, claim.Claimed
 		}
 	}
 	if err := writeDurable(d, settledFile, 0o600, settled); err != nil {
 		return fmt.Errorf("settling claim %d: %w", claim.N, err)
 	}
-	g.show(State{Settled: settled}, claim.Epoch, claim.N, Idle)
+	if g.Folders.Outbox != "" {
+		if err := g.publishLocked(g.status(State{Settled: settled}, claim.Epoch, claim.N, Idle)); err != nil {
+			g.reportOutbox(err)
+		}
+	}
 	if err := removeDurable(d, claimFile); err != nil {
 		return fmt.Errorf("settling claim %d: %w", claim.N, err)
 	}
@@ -43,17 +56,6 @@ func (g *Gate) Settle() error {
 		Message: fmt.Sprintf("claim %d settled", claim.N),
 		Fields:  map[string]string{"TRUEUP_CLAIM": strconv.FormatUint(claim.N, 10)}})
 	return nil
-}
-
-// wasPublished tells whether the outbox showed the claim's number before the run read the world. If it did not,
-// a web app may have committed after the run's reading and still have read the number before: showing this
-// claim as settled would cover it too early, so its tickets wait for the next one.
-func (g *Gate) wasPublished(c Claim) bool {
-	if g.Folders.Outbox == "" {
-		return true
-	}
-	shown, err := ReadStatus(g.Folders.Outbox)
-	return err == nil && shown.Epoch == c.Epoch && shown.Claims >= c.N
 }
 
 func (g *Gate) reportUnsettled(standing *Claim) {

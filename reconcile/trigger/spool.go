@@ -57,6 +57,7 @@ func (s spool) close() {
 // present is what the spool asked for at one moment.
 type present struct {
 	sentinel   bool
+	odd        string   // what the sentinel is, when it is no file
 	names      []string // valid names in requests/, sorted
 	strays     []string // its other entries
 	unreadable error    // what could not be read; then everything is asked for
@@ -77,9 +78,9 @@ func (s spool) read() present {
 		return present{unreadable: s.opened}
 	}
 	var p present
-	switch _, err := s.stat(sentinelName); {
+	switch st, err := s.stat(sentinelName); {
 	case err == nil:
-		p.sentinel = true
+		p.sentinel, p.odd = true, oddity(st.Mode)
 	case !missing(err):
 		p.unreadable = err
 	}
@@ -108,8 +109,26 @@ func (s spool) read() present {
 	return p
 }
 
+// oddity names what is no regular file.
+func oddity(mode uint32) string {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return ""
+	case unix.S_IFDIR:
+		return "a folder"
+	case unix.S_IFLNK:
+		return "a symbolic link"
+	case unix.S_IFIFO:
+		return "a FIFO"
+	case unix.S_IFSOCK:
+		return "a socket"
+	}
+	return "a device"
+}
+
 // taken is what became of the spool's entries when a claim was taken from it.
 type taken struct {
+	odd    string   // what the sentinel was, when it was no file
 	strays int      // entries that are no requests and were removed
 	sample []string // some of their names, quoted
 	mended string   // why requests/ had to be made anew
@@ -126,7 +145,11 @@ func (s spool) take(p present, all bool) taken {
 	}
 	budget := removeBudget
 	if all {
-		t.keep(s.remove(sentinelName, &budget))
+		err := s.remove(sentinelName, &budget)
+		t.keep(err)
+		if err == nil {
+			t.odd = p.odd
+		}
 	}
 	s.takeRequests(&t, p, all, &budget)
 	s.clearAside(&budget)
@@ -183,11 +206,11 @@ func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) {
 // everything unless nothing stood there, so no request is lost with what is taken away.
 func (s spool) mendRequests(t *taken, why error, budget *int) {
 	if !missing(why) {
-		t.mended = oneLine(why)
 		if err := s.remove(requestsName, budget); err != nil {
 			t.keep(err)
 			return
 		}
+		t.mended = oneLine(why)
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(s.fd(), &st); err != nil {

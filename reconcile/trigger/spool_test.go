@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ type plant struct {
 	name  string
 	put   func(t *testing.T, spool, outside string)
 	stays bool // nobody can remove it: one run a floor, said aloud
+	odd   bool // the sentinel is no file, which is said
 }
 
 func check(t *testing.T, err error) {
@@ -44,39 +46,39 @@ var plants = []plant{
 	{name: "regular file", put: func(t *testing.T, spool, _ string) {
 		check(t, os.WriteFile(spool+"/sentinel", []byte("not read"), 0o644))
 	}},
-	{name: "empty folder", put: func(t *testing.T, spool, _ string) {
+	{name: "empty folder", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.Mkdir(spool+"/sentinel", 0o755))
 	}},
-	{name: "tree", put: func(t *testing.T, spool, _ string) {
+	{name: "tree", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.MkdirAll(spool+"/sentinel/a/b/c", 0o755))
 		check(t, os.WriteFile(spool+"/sentinel/a/b/file", nil, 0o644))
 	}},
-	{name: "0700 tree of another user", put: func(t *testing.T, spool, _ string) {
+	{name: "0700 tree of another user", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.MkdirAll(spool+"/sentinel/a", 0o700))
 		check(t, os.Chown(spool+"/sentinel", 12345, 12345))
 	}},
-	{name: "a path of 200 folders", put: func(t *testing.T, spool, _ string) {
+	{name: "a path of 200 folders", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.MkdirAll(spool+"/sentinel/"+strings.Repeat("d/", 200), 0o755))
 	}},
-	{name: "fifo", put: func(t *testing.T, spool, _ string) {
+	{name: "fifo", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, unix.Mkfifo(spool+"/sentinel", 0o600))
 	}},
-	{name: "socket", put: func(t *testing.T, spool, _ string) {
+	{name: "socket", odd: true, put: func(t *testing.T, spool, _ string) {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: spool + "/sentinel", Net: "unix"})
 		check(t, err)
 		l.SetUnlinkOnClose(false)
 		check(t, l.Close())
 	}},
-	{name: "link to a file outside", put: func(t *testing.T, spool, outside string) {
+	{name: "link to a file outside", odd: true, put: func(t *testing.T, spool, outside string) {
 		check(t, os.Symlink(outside+"/file", spool+"/sentinel"))
 	}},
-	{name: "link to a folder outside", put: func(t *testing.T, spool, outside string) {
+	{name: "link to a folder outside", odd: true, put: func(t *testing.T, spool, outside string) {
 		check(t, os.Symlink(outside, spool+"/sentinel"))
 	}},
-	{name: "dangling link", put: func(t *testing.T, spool, _ string) {
+	{name: "dangling link", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.Symlink("nowhere", spool+"/sentinel"))
 	}},
-	{name: "link to itself", put: func(t *testing.T, spool, _ string) {
+	{name: "link to itself", odd: true, put: func(t *testing.T, spool, _ string) {
 		check(t, os.Symlink("sentinel", spool+"/sentinel"))
 	}},
 	{name: "hard link", put: func(t *testing.T, spool, outside string) {
@@ -169,6 +171,10 @@ func TestHostileSpool(t *testing.T) {
 			}
 			if h.logged(MsgStuck) != p.stays {
 				t.Errorf("said that it is stuck: %v, want %v", !p.stays, p.stays)
+			}
+			said := slices.ContainsFunc(h.events, func(e Event) bool { return strings.HasPrefix(e.Message, "the sentinel was ") })
+			if said != p.odd {
+				t.Errorf("said that the sentinel is no file: %v, want %v", said, p.odd)
 			}
 			if trouble, err := ReadTrouble(h.Folders.State); err != nil || (len(trouble.Needs) > 0) != p.stays {
 				t.Errorf("left for status: %q, %v", trouble.Needs, err)

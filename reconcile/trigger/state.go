@@ -39,12 +39,12 @@ type Instant struct {
 	Wall time.Time     `json:"wall"` // for people
 }
 
-// since is how long ago the instant was; an instant of another boot has no known age.
-func (i Instant) since(c Clock) (age time.Duration, known bool) {
+// reading is the instant on this boot's clock, at most now; one of another boot has no known reading.
+func (i Instant) reading(c Clock) (at time.Duration, known bool) {
 	if i.Boot == "" || i.Boot != c.Boot() {
 		return 0, false
 	}
-	return max(0, c.Now()-i.At), true
+	return min(i.At, c.Now()), true
 }
 
 func now(c Clock) Instant { return Instant{Boot: c.Boot(), At: c.Now(), Wall: c.Wall()} }
@@ -114,8 +114,7 @@ func (s State) numbering() (epoch string, n uint64) {
 	return newEpoch(), 0
 }
 
-// recorded tells whether the epoch stands in the state folder. One that does not must not be published: should
-// the folder turn out to hold an older epoch after all, its successes would cover the new one's tickets.
+// recorded tells whether the epoch stands in the state folder.
 func (s State) recorded(epoch string) bool {
 	return s.Settled.Epoch == epoch || s.Damage == nil && s.Claim != nil && s.Claim.Epoch == epoch
 }

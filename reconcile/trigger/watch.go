@@ -15,6 +15,9 @@ type Watcher struct {
 	Run  func(context.Context, Claim) error // the work; nil is a success
 }
 
+// ErrWatched means that another Watcher has the state folder.
+var ErrWatched = errors.New("another trueup watch runs")
+
 // Watch runs until the context ends, and returns nil then. A run starts when the spool asks, when a claim stands
 // or when the sweep interval has passed since the last run. Run gets a zero Claim when it could not be recorded.
 func (w *Watcher) Watch(ctx context.Context) error {
@@ -23,17 +26,14 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		return fmt.Errorf("opening the state folder: %w", err)
 	}
 	defer state.close()
-	alone, err := openLock(state, "watch.lock")
-	if err != nil {
-		return fmt.Errorf("opening the state folder: %w", err)
+	release, err := lockFile(state, "watch.lock", w.Gate.Clock, time.Second/2) // status looks at it for a moment
+	if errors.Is(err, errLocked) {
+		return fmt.Errorf("%w on %s", ErrWatched, w.Gate.Folders.State)
 	}
-	defer alone.Close()
-	if err := tryLock(alone); err != nil {
-		if errors.Is(err, errLocked) {
-			return fmt.Errorf("another trueup watch runs on %s", w.Gate.Folders.State)
-		}
+	if err != nil {
 		return err
 	}
+	defer release()
 	if err := w.Gate.Check(); err != nil {
 		return err
 	}

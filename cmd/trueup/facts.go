@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"trueup/reconcile/trigger"
+)
+
+// facts is what can be seen of one trigger at one moment. What it means is the matter of findings.go.
+type facts struct {
+	place
+	now    time.Time
+	uptime time.Duration // the boot clock, by which the gate goes
+	boot   string
+
+	state    trigger.State
+	stateErr error // the state folder cannot be read or written
+	trouble  trigger.Trouble
+	shown    trigger.Status
+	shownErr error // the outbox cannot be read
+	spoolErr error
+	sharing  []string // other units with the same spool or state
+
+	systemd *systemdFacts // nil for trueup watch
+	watch   watching
+}
+
+// systemdFacts is what systemd says about the units of one trigger.
+type systemdFacts struct {
+	pathLoaded, pathEnabled            bool
+	pathActive, pathSub, pathResult    string // in systemd's words
+	pathStarted                        bool   // since the boot
+	spoolUnwatched                     bool   // the path unit watches another folder than the one that stands there
+	service, serviceSub, serviceResult string
+	serviceSince                       time.Time // of its state
+	unbounded                          bool      // no TimeoutStartSec=
+	runsAs                             string    // User=
+	timer                              string    // what triggers the unit regularly; empty when nothing does
+	timerActive, timerElapsed          bool      // it runs; it will not fire again by itself
+	timerDeclined                      bool      // adopted with --no-timer
+	nextSweep                          time.Time // zero when no timer runs
+}
+
+// watching tells whether a trueup watch holds the state folder.
+type watching int
+
+const (
+	watchUnknown watching = iota
+	watchOn
+	watchOff
+)
+
+// gather looks at everything, and changes nothing.
+func gather(ctx context.Context, p place, all []place) (facts, error) {
+	system := trigger.SystemClock{}
+	f := facts{place: p, now: system.Wall(), uptime: system.Now(), boot: system.Boot()}
+	f.state, f.stateErr = trigger.ReadState(p.folders.State)
+	if errors.Is(f.stateErr, fs.ErrPermission) {
+		return f, f.stateErr // nothing can be said about it
+	}
+	if f.stateErr == nil {
+		f.stateErr = f.readTrouble()
+	}
+	if p.folders.Outbox != "" {
+		f.shown, f.shownErr = trigger.ReadStatus(p.folders.Outbox)
+	}
+	if p.folders.Spool != "" {
+		f.lookAtSpool()
+	}
+	f.sharing = sharing(p, all)
+	if p.unit == "" {
+		f.watch = watched(p.folders.State)
+		return f, nil
+	}
+	var err error
+	if f.systemd, err = askSystemd(ctx, p); err == nil && f.stateErr == nil {
+		f.stateErr = foreign(p.folders.State, f.systemd.runsAs)
+	}
+	return f, err
+}
+
+// readTrouble also finds out whether the state folder can be written at all, for otherwise nothing stands there.
+func (f *facts) readTrouble() error {
+	dir := f.folders.State
+	var err error
+	f.trouble, err = trigger.ReadTrouble(dir)
+	if accessErr := unix.Access(dir, unix.W_OK); accessErr != nil && (os.Geteuid() == 0 || accessErr == unix.EROFS) {
+		err = errors.Join(err, &fs.PathError{Op: "writing", Path: dir, Err: accessErr})
+	}
+	var disk unix.Statfs_t
+	if unix.Statfs(dir, &disk) == nil && disk.Blocks > 0 && disk.Bavail == 0 {
+		err = errors.Join(err, &fs.PathError{Op: "writing", Path: dir, Err: unix.ENOSPC})
+	}
+	return err
+}
+
+// foreign tells of a folder that belongs to somebody else than the service's User=, and that only its owner may
+// write.
+func foreign(dir, runsAs string) error {
+	account, err := user.Lookup(runsAs)
+	var st unix.Stat_t
+	if runsAs == "" || runsAs == "root" || err != nil || unix.Stat(dir, &st) != nil {
+		return nil // nothing is known against it
+	}
+	if uid := strconv.FormatUint(uint64(st.Uid), 10); uid != account.Uid && st.Mode&0o022 == 0 {
+		return fmt.Errorf("%s belongs to uid %s, and the service runs as %s", dir, uid, runsAs)
+	}
+	return nil
+}
+
+func (f *facts) lookAtSpool() {
+	var st unix.Stat_t
+	if err := unix.Stat(f.folders.Spool, &st); err != nil {
+		f.spoolErr = &fs.PathError{Op: "looking at", Path: f.folders.Spool, Err: err}
+		return
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		f.spoolErr = &fs.PathError{Op: "looking at", Path: f.folders.Spool, Err: unix.ENOTDIR}
+	}
+}
+
+// sharing finds the units whose folders are also this one's, under whatever path.
+func sharing(p place, all []place) (others []string) {
+	same := func(a, b string) bool {
+		var x, y unix.Stat_t
+		return a == b || unix.Stat(a, &x) == nil && unix.Stat(b, &y) == nil && x.Dev == y.Dev && x.Ino == y.Ino
+	}
+	for _, o := range all {
+		if o.unit != p.unit && (same(o.folders.Spool, p.folders.Spool) || same(o.folders.State, p.folders.State)) {
+			others = append(others, o.unit)
+		}
+	}
+	return others
+}
+
+// watched looks for the lock that a running trueup watch holds.
+func watched(state string) watching {
+	fd, err := unix.Open(state+"/watch.lock", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		if errors.Is(err, unix.ENOENT) {
+			return watchOff
+		}
+		return watchUnknown
+	}
+	defer unix.Close(fd)
+	switch unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) {
+	case nil:
+		return watchOff
+	case unix.EWOULDBLOCK:
+		return watchOn
+	}
+	return watchUnknown
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"trueup/reconcile/trigger"
+)
+
+// A finding is something that a person has to deal with, and the command that does.
+type finding struct {
+	What string `json:"what"`
+	Do   string `json:"do,omitempty"`
+}
+
+const (
+	manyFailures = 3                // attempts in a row after which a person should look
+	tooLong      = 15 * time.Minute // for a run that nothing bounds
+	noteFor      = 24 * time.Hour   // how long something set right is worth a line
+)
+
+// needs is what a person has to deal with, the worst first.
+func (f facts) needs() []finding {
+	var found []finding
+	need := func(do, format string, args ...any) {
+		found = append(found, finding{fmt.Sprintf(format, args...), do})
+	}
+	if f.systemd != nil {
+		f.needsOfPath(need)
+	} else if f.watch == watchOff {
+		need("trueup watch --spool DIR --state "+quoted(f.folders.State)+" -- COMMAND", "stopped: no trueup watch runs on %s", f.folders.State)
+	}
+	f.needsOfRuns(need)
+	f.needsOfFolders(need)
+	for _, what := range f.trouble.Needs {
+		need(f.journal("-p warning"), "%s", what)
+	}
+	return found
+}
+
+func (f facts) needsOfPath(need func(do, format string, args ...any)) {
+	s, path := f.systemd, f.stem()+".path"
+	switch {
+	case !s.pathLoaded:
+		need(f.trueup("adopt", f.unit), "gone: there is no %s, so touches go unheard", path)
+	case s.pathActive == "failed" && s.pathEnabled:
+		until := "until somebody revives it: no timer runs"
+		if !s.nextSweep.IsZero() {
+			until = fmt.Sprintf("until the next sweep, in %s, revives it", span(s.nextSweep.Sub(f.now)))
+		}
+		need(f.systemctl(fmt.Sprintf("reset-failed %s %s && %s", quoted(path), quoted(f.unit), f.systemctl("start "+quoted(path)))),
+			"dead: %s has failed (%s), so touches go unheard %s", path, s.pathResult, until)
+	case s.pathEnabled && s.pathActive == "inactive" && !s.pathStarted:
+		need(f.systemctl("start "+quoted(path)), "not started: %s is enabled and was not started, so touches go unheard", path)
+	case s.spoolUnwatched:
+		need(f.systemctl("restart "+quoted(path)),
+			"unheard: %s is not the folder that %s watches; something was mounted over it, or it was made anew", f.folders.Spool, path)
+	}
+	f.needsOfTimer(need)
+}
+
+func (f facts) needsOfTimer(need func(do, format string, args ...any)) {
+	const loss = "nothing heals drift, nor revives a dead trigger"
+	s := f.systemd
+	switch {
+	case s.timer == "" && !s.timerDeclined:
+		need(f.trueup("adopt", f.unit), "no timer: %s", loss)
+	case s.timer != "" && !s.timerActive:
+		need(f.systemctl("enable --now "+quoted(s.timer)), "no timer: %s does not run, so %s", s.timer, loss)
+	case s.timerElapsed && s.service == "inactive":
+		need(f.systemctl("cat "+quoted(s.timer))+" # OnUnitActiveSec= alone never fires: add OnActiveSec=",
+			"no timer: %s will not fire again, so %s", s.timer, loss)
+	}
+}
+
+func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
+	if c := f.state.Claim; c != nil && c.Attempt >= manyFailures {
+		failures := c.Attempt - 1
+		if f.phase() == trigger.Failing {
+			failures = c.Attempt
+		}
+		result := ""
+		if f.systemd != nil && f.systemd.serviceResult != "success" {
+			result = " (" + f.systemd.serviceResult + ")"
+		}
+		need(f.journal("-n 50"), "failing: the run has failed %d times in a row%s; %s", failures, result, f.lastSuccess())
+	}
+	if since, what := f.hanging(); since > 0 {
+		do := ""
+		if f.unit != "" {
+			do = f.systemctl("stop "+quoted(f.unit)) + " # it is run again; then give it a TimeoutStartSec="
+		}
+		need(do, "hanging: %s for %s, and nothing bounds it", what, span(since))
+	}
+}
+
+// hanging is how long something has been going on that should be over.
+func (f facts) hanging() (time.Duration, string) {
+	if s := f.systemd; s != nil {
+		age := f.now.Sub(s.serviceSince)
+		switch {
+		case s.service != "activating" || !s.unbounded:
+		case s.serviceSub == "start-pre" && age > max(f.policy.Floor, f.policy.RetryMax)+tooLong:
+			return age, "the gate, or a command before the run, has been going on"
+		case s.serviceSub != "start-pre" && age > tooLong:
+			return age, "the run has been going on"
+		}
+		return 0, ""
+	}
+	if c := f.state.Claim; c != nil && f.watch == watchOn && f.phase() == trigger.Running && f.now.Sub(c.Claimed) > tooLong {
+		return f.now.Sub(c.Claimed), "the run has been going on"
+	}
+	return 0, ""
+}
+
+func (f facts) needsOfFolders(need func(do, format string, args ...any)) {
+	if f.spoolErr != nil {
+		need(f.remake(), "no spool: %v, so nothing can ask", f.spoolErr)
+	}
+	if f.stateErr != nil {
+		need(f.remake(), "no state: %v, so no claim can be recorded", f.stateErr)
+	} else if f.state.Damage != nil {
+		need("", "damaged: %s; the next run is for everything and mends it", oneLine(f.state.Damage))
+	}
+	if f.shownErr != nil {
+		need(f.remake(), "no outbox: %v, so the web app cannot see what is live", f.shownErr)
+	}
+	if len(f.sharing) > 0 {
+		need(f.trueup("unadopt", f.unit)+" && "+f.trueup("adopt", f.unit)+" --spool DIR --state DIR",
+			"shared: %s has the same spool or state as %s, so each takes the other's requests", list(f.sharing), f.unit)
+	}
+}
+
+// warnings is what is worth changing and no reason to get up.
+func (f facts) warnings() (lines []string) {
+	if f.systemd == nil {
+		return nil
+	}
+	if f.systemd.unbounded {
+		lines = append(lines, "no TimeoutStartSec=: a hung run would block the trigger for ever")
+	}
+	if f.systemd.timer == "" && f.systemd.timerDeclined {
+		lines = append(lines, "no timer: nothing heals drift, nor revives a dead trigger")
+	}
+	return lines
+}
+
+// notes is what was set right without anybody's help, and not long ago.
+func (f facts) notes() (lines []string) {
+	if f.now.Sub(f.trouble.SeenAt) > noteFor {
+		return nil
+	}
+	for _, seen := range f.trouble.Seen {
+		lines = append(lines, seen+" ("+ago(f.trouble.SeenAt, f.now)+")")
+	}
+	return lines
+}
+
+// phase is the published one, or what the state folder says where nothing is published.
+func (f facts) phase() trigger.Phase {
+	switch {
+	case f.shown.State != "":
+		return f.shown.State
+	case f.state.Claim == nil:
+		return trigger.Idle
+	}
+	return trigger.Running
+}
+
+func (f facts) stem() string { return strings.TrimSuffix(f.unit, ".service") }
+
+func (f facts) lastSuccess() string {
+	if last := f.state.Settled.Finished.Wall; !last.IsZero() {
+		return "last success " + ago(last, f.now)
+	}
+	return "it has never succeeded"
+}
+
+// remake is the command that puts missing folders back.
+func (f facts) remake() string {
+	if f.unit == "" {
+		return ""
+	}
+	return f.trueup("adopt", f.unit)
+}
+
+func (f facts) systemctl(what string) string {
+	if f.user {
+		return "systemctl --user " + what
+	}
+	return "systemctl " + what
+}
+
+func (f facts) trueup(verb, unit string) string {
+	if f.user {
+		verb += " --user"
+	}
+	return "trueup " + verb + " " + quoted(unit)
+}
+
+func (f facts) journal(what string) string {
+	if f.unit == "" {
+		return ""
+	}
+	user := ""
+	if f.user {
+		user = "--user "
+	}
+	return "journalctl " + user + "-u " + quoted(f.unit) + " " + what
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+const about = `a web app asks by touching a file; the host trues itself up
+
+trueup gives a systemd oneshot service a prompt, safe trigger: a touch in a folder
+that a container may write starts it, at most once in 30 s, and no touch is lost.`
+
+// helpText is cobra's, in trueup's voice.
+const helpText = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
+
+{{end}}{{.UsageString}}`
+
+const usageText = `usage: {{if .HasAvailableSubCommands}}{{.CommandPath}} VERB{{else}}{{.UseLine}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+verbs:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}
+{{- if .HasAvailableLocalFlags}}
+
+flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}
+{{- if .HasExample}}
+
+example:
+{{.Example}}{{end}}
+{{- if .HasAvailableSubCommands}}
+
+trueup VERB --help says more{{end}}
+
+`
+
+func newRoot(u *ui) *cobra.Command {
+	root := &cobra.Command{
+		Use:     "trueup VERB",
+		Short:   "a prompt, safe trigger for a oneshot service",
+		Long:    about,
+		Example: "  sudo trueup adopt web-reconciler.service --web-group web",
+		Args:    knownVerb,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(u.out)
+	root.SetErr(u.err)
+	root.SetHelpTemplate(helpText)
+	root.SetUsageTemplate(usageText)
+	root.SetHelpCommand(&cobra.Command{Hidden: true})
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError("see "+c.CommandPath()+" --help", "%s: %w", c.Name(), err)
+	})
+	root.AddCommand(
+		adoptVerb(u), unadoptVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u),
+		demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
+	)
+	root.CompletionOptions.DisableDefaultCmd = true
+	for _, c := range root.Commands() {
+		c.Flags().SortFlags = false
+		c.InheritedFlags().SortFlags = false
+	}
+	return root
+}
+
+// knownVerb refuses what is no verb, and says which one was probably meant.
+func knownVerb(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	c.SuggestionsMinimumDistance = 2
+	hint := "trueup --help lists the verbs"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+	}
+	return usageError(hint, "unknown verb %q", args[0])
+}
+
+// exactly takes n arguments, and says what they are when there are not as many.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return usageError("see "+c.CommandPath()+" --help", "%s: want %s, got %d arguments", c.Name(), what, len(args))
+	}
+}

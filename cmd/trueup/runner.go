@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"trueup/reconcile/trigger"
+)
+
+// killAfter is how long a run that was told to stop has to do so.
+const killAfter = 10 * time.Second
+
+// A runner runs the command of trueup watch: one process group a run, which never outlives its watch.
+type runner struct {
+	command []string
+	timeout time.Duration // 0 for none
+	log     func(trigger.Event)
+}
+
+var errTooLong = errors.New("it took too long")
+
+// lookUp refuses a command that cannot be run before anything is watched: every run of it would fail.
+func lookUp(command string) error {
+	if _, err := exec.LookPath(command); err != nil {
+		return fail(exitConfig, "give a program by its path, or one that is on the path", "watch: %w", err)
+	}
+	return nil
+}
+
+func (r runner) run(ctx context.Context, claim trigger.Claim) error {
+	within := ctx
+	if r.timeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeoutCause(ctx, r.timeout, errTooLong)
+		defer cancel()
+	}
+	err := r.once(within, claim)
+	if cause := context.Cause(within); errors.Is(cause, errTooLong) && err != nil {
+		err = fmt.Errorf("%w (--timeout %s)", cause, r.timeout)
+	}
+	if err != nil && !stopping(ctx) {
+		r.log(runFailed(claim, err))
+	}
+	return err
+}
+
+// once starts the command below a keeper, in a group of its own, and sees that nothing of the group is left.
+func (r runner) once(ctx context.Context, claim trigger.Claim) error {
+	// Pdeathsig is sent when the thread that started the keeper ends, so that thread must last as long.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	keeper := exec.Command("/proc/self/exe") // also when an upgrade has replaced the file
+	keeper.Args = append([]string{"trueup", keepName, strconv.Itoa(os.Getpid())}, r.command...)
+	keeper.Env = append(os.Environ(), environment(claim)...)
+	keeper.Stdout, keeper.Stderr = os.Stdout, os.Stderr
+	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	if err := keeper.Start(); err != nil {
+		return err
+	}
+	group := -keeper.Process.Pid
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		awaitEnd(keeper.Process.Pid)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		_ = unix.Kill(group, unix.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(killAfter):
+		}
+	}
+	// The keeper is not yet reaped, so the number is still the group's.
+	_ = unix.Kill(group, unix.SIGKILL)
+	err := keeper.Wait()
+	reapOrphans()
+	return err
+}
+
+// reapOrphans takes leave of what runs left behind and the kernel gave to us, as it does to PID 1 of a container.
+// No child of our own is running now.
+func reapOrphans() {
+	for {
+		if pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil); err != unix.EINTR && pid <= 0 {
+			return
+		}
+	}
+}
+
+// awaitEnd returns when the process has ended, and leaves it to be reaped.
+func awaitEnd(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
+}
+
+// environment tells the command what it was asked for. The names fit the pattern of a request, so a shell may
+// split the list at its spaces.
+func environment(c trigger.Claim) []string {
+	return []string{
+		"TRUEUP_CLAIM=" + strconv.FormatUint(c.N, 10),
+		"TRUEUP_ATTEMPT=" + strconv.Itoa(c.Attempt),
+		"TRUEUP_ALL=" + strconv.FormatBool(c.All || c.N == 0), // no claim could be recorded: it is for everything
+		"TRUEUP_REQUESTS=" + strings.Join(c.Requests, " "),
+	}
+}
+
+func claimFields(c trigger.Claim) map[string]string {
+	fields := map[string]string{}
+	for _, assignment := range environment(c) {
+		name, value, _ := strings.Cut(assignment, "=")
+		fields[name] = value
+	}
+	return fields
+}

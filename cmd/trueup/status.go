@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"trueup/reconcile/trigger"
+)
+
+func statusVerb(u *ui) *cobra.Command {
+	var w where
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "say whether all is well, and what to do if not",
+		Long: `say whether all is well; what needs a person comes first, with the command that deals with it
+
+It exits 1 when a person is needed. --json prints what the outbox shows together with the operator's
+part, as one object for one unit, and as {"version": 1, "units": [...]} for several.`,
+		Example: "  trueup status --unit web-reconciler.service",
+		Args:    exactly(0, "nothing"),
+	}
+	w.unitFlags(c)
+	w.spoolFlag(c)
+	w.stateFlag(c)
+	w.outboxFlag(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		chosen, all, err := w.several(c.Context(), c)
+		if err != nil {
+			return err
+		}
+		reports, err := look(c.Context(), chosen, all)
+		if err != nil {
+			return err
+		}
+		if err := show(u, reports, asJSON); err != nil {
+			return err
+		}
+		for _, f := range reports {
+			if len(f.needs()) > 0 {
+				return &failure{code: exitNeeds}
+			}
+		}
+		return nil
+	}
+	return c
+}
+
+// several finds the places to report on, and all that there are.
+func (w *where) several(ctx context.Context, c *cobra.Command) (chosen, all []place, err error) {
+	byFolders, err := w.byFolders(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if byFolders {
+		if w.state == "" {
+			return nil, nil, usageError("add --state DIR, or set TRUEUP_STATE", "status: the state folder is not given")
+		}
+		p := place{folders: trigger.Folders{Spool: w.spool, State: w.state, Outbox: w.outbox}}
+		return []place{p}, nil, nil
+	}
+	if all, err = adopted(ctx, w.user); err != nil {
+		return nil, nil, err
+	}
+	if w.unit == "" && len(all) > 1 {
+		return all, all, nil
+	}
+	p, err := pick(c.Name(), all, w.unit, w.user)
+	return []place{p}, all, err
+}
+
+func look(ctx context.Context, chosen, all []place) (reports []facts, err error) {
+	for _, p := range chosen {
+		f, err := gather(ctx, p, all)
+		if err != nil {
+			return nil, fmt.Errorf("looking at %s: %w", strings.TrimSpace(p.unit+" "+p.folders.State), err)
+		}
+		reports = append(reports, f)
+	}
+	return reports, nil
+}
+
+func show(u *ui, reports []facts, asJSON bool) error {
+	if asJSON {
+		encoder := json.NewEncoder(u.out)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(statusDocument(reports))
+	}
+	for i, f := range reports {
+		if len(reports) > 1 {
+			if i > 0 {
+				u.say("")
+			}
+			u.say("%s", f.unit)
+		}
+		u.say("%s", strings.Join(statusText(f), "\n"))
+	}
+	return nil
+}

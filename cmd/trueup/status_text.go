@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"trueup/reconcile/trigger"
+)
+
+// lineWidth is where a finding's command goes to a line of its own.
+const lineWidth = 100
+
+// statusText is the page: what needs a person, the trigger, what is covered, and what is worth knowing.
+func statusText(f facts) (lines []string) {
+	for _, n := range f.needs() {
+		lines = append(lines, findingLines(n)...)
+	}
+	word, details := f.condition()
+	lines = append(lines, strings.TrimRight("trigger  "+word+"   "+strings.Join(details, " · "), " "))
+	if c := f.state.Claim; c != nil && c.N > 0 {
+		what := "everything"
+		if !c.All {
+			what = strings.Join(c.Requests, ", ")
+		}
+		lines = append(lines, fmt.Sprintf("claim    %d for %s, attempt %d, %s", c.N, what, c.Attempt, ago(c.Claimed, f.now)))
+	}
+	lines = append(lines, coveredLine(f.published(), f.now))
+	for _, note := range f.notes() {
+		lines = append(lines, "note     "+note)
+	}
+	for _, warning := range f.warnings() {
+		lines = append(lines, "warning: "+warning)
+	}
+	return lines
+}
+
+func findingLines(n finding) []string {
+	const gap = "       "
+	if n.Do == "" {
+		return []string{n.What}
+	}
+	if utf8.RuneCountInString(n.What+gap+n.Do) <= lineWidth {
+		return []string{n.What + gap + n.Do}
+	}
+	return []string{n.What, gap + n.Do}
+}
+
+// condition is the trigger in a word, and what there is to say about it.
+func (f facts) condition() (word string, details []string) {
+	word, details = f.runs()
+	s := f.systemd
+	if s == nil {
+		switch f.watch {
+		case watchOn:
+			details = append([]string{"watch running"}, details...)
+		case watchOff:
+			return "stopped", details
+		}
+		return word, details
+	}
+	switch path := s.path(); path {
+	case "missing":
+		return "gone", nil
+	case "failed":
+		word, details = "dead", []string{"path failed (" + s.pathResult + ")"}
+	case "disabled":
+		word, details = "backed out", []string{"path disabled" + f.meanwhile()}
+	case "stopped":
+		word, details = "stopped", []string{"path stopped" + f.meanwhile()}
+	case "unheard":
+		word, details = "unheard", []string{"path watches another folder"}
+	default:
+		details = append([]string{"path " + path}, details...)
+	}
+	if !s.nextSweep.IsZero() {
+		details = append(details, "next sweep in "+span(s.nextSweep.Sub(f.now)))
+	}
+	return word, details
+}
+
+// meanwhile is what becomes of touches while the path does not watch.
+func (f facts) meanwhile() string {
+	if f.systemd.timerActive {
+		return ", touches wait for the timer"
+	}
+	return ", and no timer runs: touches wait"
+}
+
+// runs is what the runs are at.
+func (f facts) runs() (word string, details []string) {
+	switch f.phase() {
+	case trigger.Running:
+		return "running", nil
+	case trigger.Failing:
+		word = "failing"
+		if c := f.state.Claim; c != nil && f.policy.Floor > 0 && c.Boot == f.boot {
+			if left := f.policy.Backoff(c.Attempt) - (f.uptime - c.At); left > 0 {
+				details = append(details, "run again within "+span(left))
+			}
+		}
+		return word, append(details, f.lastSuccess())
+	case trigger.Waiting:
+		word = "waiting"
+	default:
+		word = "ready"
+	}
+	if f.policy.Floor > 0 {
+		floor := "floor clear"
+		if last := f.state.Settled.Finished; last.Boot == f.boot {
+			if left := f.policy.Floor - (f.uptime - last.At); left > 0 {
+				floor = "floor clears in " + span(left)
+			}
+		}
+		details = append(details, floor)
+	}
+	return word, details
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit codes: those of sysexits.h, whose names systemd prints, and the shell's for an interrupt.
+const (
+	exitNeeds       = 1  // a person is needed
+	exitUsage       = 64 // the command line
+	exitUnadoptable = 65 // a unit that cannot be adopted
+	exitState       = 74 // a folder cannot be written or read
+	exitTimeout     = 75 // waited in vain
+	exitPermission  = 77
+	exitConfig      = 78 // a folder or unit that is not there
+	exitInterrupted = 130
+)
+
+// Colours of the terminal, and its bold.
+const (
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	cyan   = "36"
+)
+
+// A failure is an error together with the exit code and the way out. Without an error it ends the program silently,
+// for verbs that have said all they have to say.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f *failure) Error() string {
+	if f.err == nil {
+		return ""
+	}
+	return f.err.Error()
+}
+
+func (f *failure) Unwrap() error { return f.err }
+
+func fail(code int, hint, format string, args ...any) error {
+	return &failure{code, fmt.Errorf(format, args...), hint}
+}
+
+func usageError(hint, format string, args ...any) error {
+	return fail(exitUsage, hint, format, args...)
+}
+
+// ui is the CLI's voice: lower case, no full stop, what, where, what to do. Colour never carries meaning alone.
+type ui struct {
+	out, err io.Writer
+	plain    bool
+}
+
+func newUI(out, err io.Writer) *ui {
+	return &ui{out: out, err: err, plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
+}
+
+// terminal tells whether somebody looks at it.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+func (u *ui) say(format string, args ...any)  { fmt.Fprintf(u.out, format+"\n", args...) }
+func (u *ui) note(format string, args ...any) { fmt.Fprintf(u.err, format+"\n", args...) }
+func (u *ui) warning(format string, args ...any) {
+	u.marked(yellow, "warning: ", fmt.Sprintf(format, args...))
+}
+
+func (u *ui) marked(colour, mark, text string) {
+	fmt.Fprintf(u.err, "%s%s\n", u.painted(u.err, colour, mark), text)
+}
+
+// painted is the text in a colour of the terminal, if it is one.
+func (u *ui) painted(on io.Writer, colour, text string) string {
+	if u.plain || !terminal(on) {
+		return text
+	}
+	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+}
+
+// exit says what went wrong, and returns the exit code for it.
+func (u *ui) exit(err error) int {
+	if err == nil {
+		return 0
+	}
+	f, ok := errors.AsType[*failure](err)
+	if !ok {
+		f = classify(err)
+	}
+	if f.err != nil {
+		for line := range strings.Lines(f.err.Error()) { // several things may be wrong at once
+			u.marked(red, "error: ", strings.TrimSuffix(line, "\n"))
+		}
+	}
+	if f.hint != "" {
+		u.marked(cyan, "hint: ", f.hint)
+	}
+	return f.code
+}
+
+// classify finds the exit code for an error that came without one.
+func classify(err error) *failure {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &failure{code: exitInterrupted}
+	case errors.Is(err, fs.ErrPermission):
+		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
+	case errors.Is(err, fs.ErrNotExist):
+		return &failure{code: exitConfig, err: err}
+	}
+	return &failure{code: exitState, err: err}
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func versionVerb(u *ui) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "print the version",
+		Example: "  trueup version",
+		Args:    exactly(0, "nothing"),
+		RunE: func(*cobra.Command, []string) error {
+			u.say("trueup %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			return nil
+		},
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// span is a duration for people: the two greatest units that are not zero.
+func span(d time.Duration) string {
+	if d < 0 {
+		d = 0
+	}
+	if d < time.Second {
+		return strconv.Itoa(int(d.Milliseconds())) + " ms"
+	}
+	s := int(d.Round(time.Second).Seconds())
+	for _, u := range []struct {
+		size, part       int
+		unit, partOfUnit string
+	}{{86400, 3600, "d", "h"}, {3600, 60, "h", "min"}, {60, 1, "min", "s"}} {
+		if s >= u.size {
+			text := fmt.Sprintf("%d %s", s/u.size, u.unit)
+			if rest := s % u.size / u.part; rest > 0 {
+				text += fmt.Sprintf(" %d %s", rest, u.partOfUnit)
+			}
+			return text
+		}
+	}
+	return fmt.Sprintf("%d s", s)
+}
+
+// clock is an instant for people: local, with the day when it is another one.
+func clock(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// ago is how long it is since; a clock set back gives none.
+func ago(t, now time.Time) string { return span(now.Sub(t)) + " ago" }
+
+// thousands groups a number's digits.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// quoted is an argument as a shell takes it, quoted only where it must be.
+func quoted(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._:@-+=,", r)
+	}
+	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}

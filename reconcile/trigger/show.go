@@ -1,0 +1,64 @@
+package trigger
+
+import (
+	"errors"
+	"time"
+)
+
+// show publishes the number and the phase. A number that could not be published is never shown as settled
+// (see Settle), so a failure costs promptness and no truth.
+func (g *Gate) show(s State, epoch string, n uint64, phase Phase) {
+	if g.Folders.Outbox == "" {
+		return
+	}
+	if err := g.publish(g.status(s, epoch, n, phase)); err != nil {
+		g.reportOutbox(err)
+	}
+}
+
+func (g *Gate) status(s State, epoch string, n uint64, phase Phase) Status {
+	status := Status{Version: 1, Unit: g.Unit, Epoch: epoch, Claims: n, State: phase}
+	var until time.Time
+	if status.Settled, until = s.Settled.coveredIn(epoch); !until.IsZero() {
+		status.CoveredUntil = &until
+	}
+	return status
+}
+
+// publish writes status.json under the state folder's lock. Where that folder cannot hold one there is nobody to
+// exclude.
+func (g *Gate) publish(status Status) error {
+	if state, err := openDir(g.Folders.State); err == nil {
+		defer state.close()
+		release, err := lock(state, g.Clock)
+		if errors.Is(err, errLocked) {
+			return err
+		}
+		if err == nil {
+			defer release()
+		}
+	}
+	return g.publishLocked(status)
+}
+
+func (g *Gate) publishLocked(status Status) error {
+	outbox, err := openDir(g.Folders.Outbox)
+	if err != nil {
+		return err
+	}
+	defer outbox.close()
+	return publish(outbox, status)
+}
+
+// mayShow tells whether the last number may be published by somebody else than the gate that claimed it. An owed
+// claim whose number was never shown stays hidden: its run has read already, and might still settle. An epoch has to
+// be on record: should the folder turn out to hold another after all, that one's successes would cover its tickets.
+func (g *Gate) mayShow(s State, epoch string, last uint64) bool {
+	return s.recorded(epoch) && (s.Claim == nil || g.shows(epoch, last))
+}
+
+// shows tells whether the outbox shows the number already.
+func (g *Gate) shows(epoch string, n uint64) bool {
+	shown, err := ReadStatus(g.Folders.Outbox)
+	return err == nil && shown.Epoch == epoch && shown.Claims >= n
+}
