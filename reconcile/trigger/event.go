@@ -20,6 +20,7 @@ const (
 	MsgUnsettled  = "d4a8c2e0f61b4b7d93e5a7c9d0b2f443" // a run ended whose claim is not its own
 	MsgCleaned    = "27f5b8d3c9e14d0aa6b1c3e5f7092854" // the spool held what does not belong there
 	MsgStuck      = "e81c4f7a2b9d4563b0d6e8f1a3c5d765" // something in the spool cannot be removed
+	MsgMoved      = "8c2e5a7d9f1b4360a4c6e8d0b2f49517" // the spool is another folder than before
 	MsgUnrecorded = "3a9d7e5c1f8b4206c4e2a0d8b6f4e976" // the state folder refuses a claim
 	MsgDamaged    = "b6e0f2d4c8a14719851f3d5b7c9e0a87" // a file in the state folder cannot be read
 	MsgOutbox     = "70c3a5e7d9b14f2b9e8d6c4a2f0e1b98" // the outbox cannot be written

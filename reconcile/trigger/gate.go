@@ -58,7 +58,7 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	defer spool.close()
 	g.reportTaken(spool.take(r.seen, r.claim.All))
 	g.show(r.state, r.claim.Epoch, r.claim.N, Running)
-	g.noteTrouble()
+	g.noteTrouble(spool, r.seen)
 	g.reportClaimed(r.claim, w, g.Clock.Now()-start)
 	return r.claim, nil
 }

@@ -17,6 +17,7 @@ type Trouble struct {
 	Needs  []string  `json:"needs,omitempty"` // what a person has to mend, as the last activation found it
 	Seen   []string  `json:"seen,omitempty"`  // what was set right without anybody's help, the last time it happened
 	SeenAt time.Time `json:"seen_at,omitzero"`
+	Spool  string    `json:"spool,omitempty"` // the folder through which the last touch came
 }
 
 const troubleFile = "trouble"
@@ -36,7 +37,7 @@ func ReadTrouble(state string) (Trouble, error) {
 }
 
 // noteTrouble leaves what this activation met for status to show. It writes only what has changed.
-func (g *Gate) noteTrouble() {
+func (g *Gate) noteTrouble(s spool, seen present) {
 	d, err := openDir(g.Folders.State)
 	if err != nil {
 		return
@@ -44,13 +45,30 @@ func (g *Gate) noteTrouble() {
 	defer d.close()
 	var before Trouble
 	_ = readJSON(d, troubleFile, &before) // what cannot be read is written anew
-	if len(g.trouble.Needs) == 0 && len(before.Needs) == 0 && len(g.trouble.Seen) == 0 {
+	g.noteSpool(before.Spool, s, seen)
+	if len(g.trouble.Needs) == 0 && len(before.Needs) == 0 && len(g.trouble.Seen) == 0 && g.trouble.Spool == before.Spool {
 		return
 	}
 	if len(g.trouble.Seen) == 0 {
 		g.trouble.Seen, g.trouble.SeenAt = before.Seen, before.SeenAt
 	}
 	_ = writeDurable(d, troubleFile, 0o600, g.trouble) // the journal has it as well
+}
+
+// noteSpool looks whether the spool is still the folder through which touches come. One that was removed and made
+// anew looks the same from here, but a container that has the old one mounted writes into the void.
+func (g *Gate) noteSpool(known string, s spool, seen present) {
+	if s.opened != nil {
+		g.trouble.Spool = known
+		return
+	}
+	g.trouble.Spool = s.identity()
+	if known == "" || known == g.trouble.Spool || seen.sentinel || len(seen.names) > 0 {
+		return
+	}
+	g.trouble.Spool = known
+	g.need(MsgMoved, journal.PriErr, "the spool is not the folder through which touches came: it was moved or made anew, and a container "+
+		"that has the old one mounted writes into the void; restart the container")
 }
 
 // log sends an event, marked with the unit that it is about.

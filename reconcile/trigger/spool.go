@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,6 +72,15 @@ func (p present) asks() bool {
 
 // everything tells whether the names do not say it all.
 func (p present) everything() bool { return p.sentinel || p.tooMany || p.unreadable != nil }
+
+// identity tells this folder from one that is made anew under its path, also one with the same inode number.
+func (s spool) identity() string {
+	var st unix.Statx_t
+	if err := unix.Statx(s.fd(), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d.%09d", st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}
 
 // read looks at what is asked for and changes nothing.
 func (s spool) read() present {

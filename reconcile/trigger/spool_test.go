@@ -271,3 +271,28 @@ func TestTouchRefusesNames(t *testing.T) {
 		}
 	}
 }
+
+// A spool that was made anew under a container's bind mount is named until a touch comes through it (CTR-03, CTR-05).
+func TestSpoolMadeAnew(t *testing.T) {
+	h := newHost(t)
+	h.touch()
+	h.claim()
+	h.settle()
+	check(t, os.RemoveAll(h.Folders.Spool))
+	check(t, os.MkdirAll(h.Folders.Spool+"/requests", 0o755))
+	for range 2 {
+		h.trouble = Trouble{}
+		h.claim()
+		h.settle()
+		if trouble, err := ReadTrouble(h.Folders.State); err != nil || len(trouble.Needs) != 1 || !h.logged(MsgMoved) {
+			t.Fatalf("left for status: %q, %v; want that the spool was made anew", trouble.Needs, err)
+		}
+	}
+	h.trouble = Trouble{}
+	h.touch()
+	h.claim()
+	h.settle()
+	if trouble, err := ReadTrouble(h.Folders.State); err != nil || len(trouble.Needs) != 0 {
+		t.Errorf("a touch came through, and status still shows %q, %v", trouble.Needs, err)
+	}
+}
