@@ -64,6 +64,13 @@ var planted = []struct {
 	{"finished", "units/x.go", "package units\n// Off, for" + " now.\n", "units/x.go"},
 	{"finished", "docs/x.md", "for nowhere, mktemp /tmp/XXXXXX", ""},
 
+	{"tests named", "docs/cases.md", "held by `TestNothing`", "docs/cases.md TestNothing"},
+	{"tests named", "README.md", "held by `TestNothing`", ""},
+
+	{"cases explained", "units/x_test.go", "package units\n// It stays (PATH-99).\n", "units/x_test.go PATH-99"},
+	{"cases explained", "units/x.go", "package units\n// It stays (F99).\n", "units/x.go F99"},
+	{"cases explained", "units/x.go", "package units\n// It stays.\n", ""},
+
 	{"top level", "util/x.go", "package util", "util"},
 	{"top level", ".github/x.yml", "on: push", ""},
 }

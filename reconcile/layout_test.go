@@ -28,6 +28,8 @@ var rules = []struct {
 	{"no skip", skippedTests},
 	{"no line numbers", lineNumbers},
 	{"finished", unfinished},
+	{"tests named", staleNames},
+	{"cases explained", uncitedCases},
 }
 
 // exempt is what a rule lets stand, by rule and place ("file name", "file" or a package's folder), each with its reason.
