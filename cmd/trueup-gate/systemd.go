@@ -54,12 +54,12 @@ func healPath(o options) error {
 	if err != nil || found.Action == heal.Left {
 		return err
 	}
-	outcome := "it watches again"
+	outcome := "it was started again"
 	if found.Action == heal.Dead {
 		outcome = "it died again when started, so the cause is still there: see systemctl status " + path
 	}
-	if found.Result == "resources" { // systemd's word for a loop of links, which the gate has removed, and for this
-		outcome += "; unless it was a link in the spool, inotify is used up: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
+	if found.Result == "resources" { // a loop of links in the spool, which the gate has removed, or this
+		outcome += "; if it dies on, inotify is used up: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
 	}
 	o.gate.Log(trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
 		Message: fmt.Sprintf("alarm trigger-dead: %s had died (%s), so touches went unheard until now; %s", path, found.Result, outcome),

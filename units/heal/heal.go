@@ -3,8 +3,8 @@
 // F4, F12). So every activation of an adopted service looks, and acts only on what nobody can want: a unit
 // that is enabled and failed (F13). What an operator disabled or stopped stays as it is.
 //
-// The package is part of trueup-gate, so it speaks D-Bus over systemd's private socket and imports little: no
-// dbus-daemon is needed, nor waited for (F20).
+// The package is part of trueup-gate, so it imports little, and speaks D-Bus to systemd itself: no dbus-daemon is
+// needed, nor waited for (F20).
 package heal
 
 import (
@@ -67,17 +67,41 @@ func Socket(user bool) string {
 	if !user {
 		return "/run/systemd/private"
 	}
-	dir := os.Getenv("XDG_RUNTIME_DIR")
-	if dir == "" {
-		dir = "/run/user/" + strconv.Itoa(os.Getuid()) // su and cron leave it unset
-	}
-	return filepath.Join(dir, "systemd/private")
+	return filepath.Join(runtimeDir(), "systemd/private")
 }
 
-// Dial opens one connection to that socket, without the Hello that only a bus understands. It is what
-// go-systemd's NewConnection wants.
+func runtimeDir() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return dir
+	}
+	return "/run/user/" + strconv.Itoa(os.Getuid()) // su and cron leave it unset
+}
+
+// Dial opens one connection to systemd, as go-systemd's NewConnection wants it: to its own socket, or else over
+// the bus. Only root and the user may use that socket; and `systemd-analyze --user verify` of 247 takes it away
+// from the manager for good.
 func Dial(ctx context.Context, user bool) (*dbus.Conn, error) {
-	conn, err := dbus.Dial("unix:path="+dbus.EscapeBusAddressValue(Socket(user)), dbus.WithContext(ctx))
+	conn, err := dial(ctx, Socket(user))
+	if err == nil {
+		return conn, nil
+	}
+	bus := "/run/dbus/system_bus_socket"
+	if user {
+		bus = filepath.Join(runtimeDir(), "bus")
+	}
+	conn, busErr := dial(ctx, bus)
+	if busErr != nil {
+		return nil, err
+	}
+	if busErr := conn.Hello(); busErr != nil { // which only a bus understands
+		conn.Close()
+		return nil, busErr
+	}
+	return conn, nil
+}
+
+func dial(ctx context.Context, socket string) (*dbus.Conn, error) {
+	conn, err := dbus.Dial("unix:path="+dbus.EscapeBusAddressValue(socket), dbus.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}

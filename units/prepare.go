@@ -1,0 +1,187 @@
+package units
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// An adopting is one call of Adopt: everything it found out before it changes anything.
+type adopting struct {
+	recorder
+	m       *Manager
+	rec     record // as it will be
+	had     record // as it was; the zero record on the first adoption
+	props   properties
+	src     source
+	folders []folder
+	path    unitState
+	timer   unitState
+	parked  bool // a waiting gate was stopped, and is to be started anew
+}
+
+func (m *Manager) dropin(unit string) string { return filepath.Join(m.config, unit+".d", dropinName) }
+func (m *Manager) file(unit string) string   { return filepath.Join(m.config, unit) }
+func (m *Manager) link(target, unit string) string {
+	return filepath.Join(m.config, target+".wants", unit)
+}
+
+// prepare finds out all there is to know, and refuses.
+func (m *Manager) prepare(ctx context.Context, a Adoption) (*adopting, error) {
+	j := &adopting{m: m, recorder: recorder{&Changes{User: m.user}, a.DryRun}}
+	var err error
+	if a.Unit, err = unitName(a.Unit); err != nil {
+		return j, err
+	}
+	if err := j.load(ctx, &a); err != nil {
+		return j, err
+	}
+	if a, err = a.complete(m.home); err != nil {
+		return j, err
+	}
+	j.rec.Adoption, j.changes.Adoption = a, a
+	if err := refuse(a, j.props, j.src); err != nil {
+		return j, err
+	}
+	if err := j.findFolders(); err != nil {
+		return j, err
+	}
+	text, _, err := readText(m.dropin(a.Unit))
+	if err != nil {
+		return j, err
+	}
+	if had, ok := parseRecord(text); ok {
+		j.had = had
+	} else if text != "" {
+		return j, &Refusal{Unit: a.Unit, Reason: m.dropin(a.Unit) + " is not ours", Hint: "rename it"}
+	}
+	if err := j.findTriggers(); err != nil {
+		return j, err
+	}
+	j.findMade()
+	j.warn(ctx)
+	return j, nil
+}
+
+// load reads the units as systemd sees them, making sure that it sees what is on disk, also after a kill. An alias
+// is followed to the unit it names.
+func (j *adopting) load(ctx context.Context, a *Adoption) error {
+	if err := j.ask(ctx, *a); err != nil {
+		return err
+	}
+	if stale := j.props.NeedReload || j.path.needReload || j.timer.needReload; stale && !a.DryRun {
+		if err := j.m.reload(ctx); err != nil {
+			return err
+		}
+		if err := j.ask(ctx, *a); err != nil {
+			return err
+		}
+	}
+	if j.props.LoadState == "loaded" && j.props.ID != "" && j.props.ID != a.Unit {
+		a.Unit = j.props.ID
+		return j.load(ctx, a)
+	}
+	var err error
+	j.src, err = j.m.readSource(a.Unit, j.props)
+	return err
+}
+
+func (j *adopting) ask(ctx context.Context, a Adoption) (err error) {
+	if j.props, err = j.m.properties(ctx, a.Unit); err != nil {
+		return err
+	}
+	if j.path, err = j.m.unit(ctx, a.Path()); err != nil {
+		return err
+	}
+	j.timer, err = j.m.unit(ctx, a.Timer())
+	return err
+}
+
+// findFolders refuses places and neighbours that cannot be.
+func (j *adopting) findFolders() error {
+	a := j.rec.Adoption
+	for _, f := range a.named() {
+		tmpfs, err := refusePlace(a.Unit, f.role, f.path)
+		if err != nil {
+			return err
+		}
+		if tmpfs && f.role == "state" {
+			j.changes.Warnings = append(j.changes.Warnings, f.path+" is on tmpfs: a reboot forgets what is owed")
+		}
+	}
+	others, err := j.m.neighbours()
+	if err != nil {
+		return err
+	}
+	if err := refuseShared(a, others); err != nil {
+		return err
+	}
+	own, err := ownerOf(j.props)
+	if err != nil {
+		return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the user that the unit runs as"}
+	}
+	web := -1
+	if a.WebGroup != "" {
+		if web, err = groupID(a.WebGroup); err != nil {
+			return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the group, or name another with --web-group"}
+		}
+	}
+	j.folders = a.folders(own, web)
+	return nil
+}
+
+// neighbours are all adoptions that this caller can see: two managers must not share a folder either.
+func (m *Manager) neighbours() ([]record, error) {
+	all, err := records(m.config)
+	if err == nil && m.user {
+		system, sysErr := records("/etc/systemd/system")
+		all, err = append(all, system...), sysErr
+		// The system may have a unit of the same name, which is another.
+		for i := range all[len(all)-len(system):] {
+			all[len(all)-len(system)+i].Unit += " (system)"
+		}
+	}
+	return all, err
+}
+
+// findMade notes which folders of units will be made, so that unadopt knows. One that another adoption made is
+// everybody's: the last one out removes it.
+func (j *adopting) findMade() {
+	a := j.rec.Adoption
+	dirs := missingDirs(filepath.Dir(j.m.dropin(a.Unit)))
+	dirs = append(dirs, missingDirs(filepath.Dir(j.m.link(pathsTarget, a.Path())))...)
+	dirs = append(dirs, missingDirs(filepath.Dir(j.m.link(timersTarget, a.Timer())))...)
+	dirs = append(dirs, j.had.Made...)
+	all, _ := records(j.m.config) // read a moment ago
+	for _, other := range all {
+		for _, dir := range other.Made {
+			if !strings.HasSuffix(dir, ".service.d") {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	slices.Sort(dirs) // outermost first
+	j.rec.Made = slices.Compact(dirs)
+	j.rec.MadeFolders = j.had.MadeFolders
+	for _, f := range a.named() {
+		usual := within(f.path, filepath.Join(j.m.home, a.stem())) // goes with --purge in any case
+		if !usual && len(missingDirs(f.path)) > 0 && !slices.Contains(j.rec.MadeFolders, f.path) {
+			j.rec.MadeFolders = append(j.rec.MadeFolders, f.path)
+		}
+	}
+}
+
+func (j *adopting) warn(ctx context.Context) {
+	w := warn(j.props, j.m.version)
+	if j.had.Unit != "" && j.had.Folders != j.rec.Folders {
+		w = append(w, fmt.Sprintf("the folders it had until now are left: %s, %s, %s", j.had.Folders.Spool, j.had.Folders.State, j.had.Folders.Outbox))
+	}
+	if j.dry && j.props.NeedReload {
+		w = append(w, "the unit has changed on disk and was not reloaded: this is what systemd knows now")
+	}
+	w = append(w, j.m.warnLinger()...)
+	w = append(w, j.warnTimers(ctx)...)
+	j.changes.Warnings = append(j.changes.Warnings, w...)
+}

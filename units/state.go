@@ -1,0 +1,137 @@
+package units
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// UnitState is what systemd says about one unit, in its own words.
+type UnitState struct {
+	Unit   string `json:"unit"`
+	Load   string `json:"load"`   // loaded, not-found, masked
+	Active string `json:"active"` // active, inactive, activating, failed
+	Sub    string `json:"sub"`    // waiting, running, start-pre
+	Result string `json:"result"` // success, or how it failed
+	File   string `json:"file"`   // enabled, disabled
+}
+
+// TimerState is a timer that starts the unit.
+type TimerState struct {
+	UnitState
+	Next time.Time `json:"next"` // zero: it will not fire
+	Last time.Time `json:"last"` // zero: it has not fired
+}
+
+// ServiceState is the adopted service.
+type ServiceState struct {
+	UnitState
+	Text string `json:"text"` // what the gate or the run says that it is doing
+}
+
+// TriggerState is everything about a trigger that systemd knows.
+type TriggerState struct {
+	Path    UnitState    `json:"path"`
+	Timers  []TimerState `json:"timers"`
+	Service ServiceState `json:"service"`
+}
+
+// Prompt tells whether a touch is noticed: the path unit watches, or has started the service.
+func (s TriggerState) Prompt() bool { return s.Path.Active == "active" }
+
+// Dead tells whether the path unit died although it is wanted. The next activation heals it.
+func (s TriggerState) Dead() bool {
+	return s.Path.Active == "failed" && strings.HasPrefix(s.Path.File, "enabled")
+}
+
+// Adopted lists the units that have a trigger, by name.
+func (m *Manager) Adopted(context.Context) ([]Adoption, error) {
+	found, err := records(m.config)
+	if err != nil {
+		return nil, err
+	}
+	var out []Adoption
+	for _, r := range found {
+		out = append(out, r.Adoption)
+	}
+	return out, nil
+}
+
+// Trigger asks systemd how the trigger of an adopted unit stands.
+func (m *Manager) Trigger(ctx context.Context, unit string) (TriggerState, error) {
+	var s TriggerState
+	unit, err := unitName(unit)
+	if err != nil {
+		return s, err
+	}
+	a := Adoption{Unit: unit}
+	service, err := m.state(ctx, unit, &s.Service.UnitState)
+	if err != nil {
+		return s, err
+	}
+	s.Service.Text = service.text("StatusText")
+	if _, err := m.state(ctx, a.Path(), &s.Path); err != nil {
+		return s, err
+	}
+	for _, name := range service.texts("TriggeredBy") {
+		if !strings.HasSuffix(name, ".timer") {
+			continue
+		}
+		var t TimerState
+		timer, err := m.state(ctx, name, &t.UnitState)
+		if err != nil {
+			return s, err
+		}
+		t.Next, t.Last = elapses(timer), wall(timer.number("LastTriggerUSec"))
+		s.Timers = append(s.Timers, t)
+	}
+	return s, nil
+}
+
+func (m *Manager) state(ctx context.Context, unit string, to *UnitState) (bag, error) {
+	all, err := m.conn.GetAllPropertiesContext(ctx, unit)
+	if err != nil {
+		return nil, fmt.Errorf("asking systemd about %s: %w", unit, denied(err))
+	}
+	b := bag(all)
+	*to = UnitState{Unit: unit, Load: b.text("LoadState"), Active: b.text("ActiveState"), Sub: b.text("SubState"),
+		Result: b.text("Result"), File: b.text("UnitFileState")}
+	return b, nil
+}
+
+// elapses is when a timer fires next, on the wall clock. systemd counts its monotonic part in CLOCK_MONOTONIC.
+func elapses(timer bag) time.Time {
+	next := wall(timer.number("NextElapseUSecRealtime"))
+	monotonic := timer.number("NextElapseUSecMonotonic")
+	var now unix.Timespec
+	if monotonic == 0 || monotonic == math.MaxUint64 || unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) != nil {
+		return next
+	}
+	in := time.Duration(monotonic)*time.Microsecond - time.Duration(now.Nano())
+	if at := time.Now().Add(in).Truncate(time.Millisecond); next.IsZero() || at.Before(next) {
+		return at
+	}
+	return next
+}
+
+func wall(usec uint64) time.Time {
+	if usec == 0 || usec == math.MaxUint64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(usec))
+}
+
+// gateWaits tells whether the service is at one of our lines before its run has begun.
+func gateWaits(p properties, gate string) bool {
+	if p.Sub != "start-pre" || p.ControlPID == 0 {
+		return false
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.ControlPID))
+	args := strings.Split(string(line), "\x00")
+	return err == nil && len(args) > 1 && args[0] == gate && (args[1] == "claim" || args[1] == "heal")
+}
