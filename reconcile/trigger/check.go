@@ -22,7 +22,7 @@ func (g *Gate) Check() error {
 	if err := initNumbering(state, &found); err != nil {
 		return fmt.Errorf("writing the state folder: %w", err)
 	}
-	if err := g.checkSpool(); err != nil {
+	if err := g.checkSpool(state); err != nil {
 		return fmt.Errorf("emptying the spool: %w", err)
 	}
 	if g.Folders.Outbox == "" {
@@ -59,8 +59,9 @@ func (g *Gate) checkOutbox(s State) error {
 	return errors.Join(err, removeDurable(d, "check"))
 }
 
-// checkSpool makes and removes an entry of the spool and of requests/, which it puts right when it is missing.
-func (g *Gate) checkSpool() error {
+// checkSpool makes and removes an entry of the spool and of requests/, which it puts right when it is missing, and
+// notes which folder it is.
+func (g *Gate) checkSpool(state dir) error {
 	s := openSpool(g.Folders.Spool)
 	if s.opened != nil {
 		return s.opened
@@ -77,6 +78,11 @@ func (g *Gate) checkSpool() error {
 		return err
 	}
 	defer requests.close()
+	if _, err := state.stat(troubleFile); missing(err) {
+		if err := writeDurable(state, troubleFile, 0o600, Trouble{Spool: s.identity()}); err != nil {
+			return err
+		}
+	}
 	const probe = ".check"
 	for _, d := range []dir{s.dir, requests} {
 		if err := d.remove(probe, &budget); err != nil {
