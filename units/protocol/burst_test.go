@@ -106,7 +106,7 @@ func touchesWithoutEnd(t *testing.T, p place) {
 	h.awaitQuiet(t, patience)
 	runs := h.attempts(t)
 	for _, r := range runs[1:] {
-		h.followsWindow(t, r, 2*prompt)
+		h.followsWindow(t, r, atOnce)
 	}
 	if least := int(lasting / (h.policy.Floor + 3*prompt)); len(runs) < least {
 		t.Errorf("%v of touches made %d runs, want at least %d", lasting, len(runs), least)

@@ -39,7 +39,7 @@ func touchesDuringRun(t *testing.T, p place) {
 	if len(runs) != 2 {
 		t.Fatalf("%d runs, want the one that was on and one more", len(runs))
 	}
-	h.followsWindow(t, runs[1], 2*prompt)
+	h.followsWindow(t, runs[1], atOnce)
 	for _, ticket := range append(tickets, first) {
 		if !h.status(t).Covers(ticket) {
 			t.Errorf("the ticket %v is not covered by %+v", ticket, h.status(t))

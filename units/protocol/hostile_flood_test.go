@@ -26,7 +26,7 @@ func floods(t *testing.T, m *nspawn.Machine) {
 			v := victimise(t, g.place(m), options{name: "flood-" + g.name, service: g.service})
 			t.Run("other files", func(t *testing.T) { v.flooded(t, otherFiles) })
 			t.Run("touches", func(t *testing.T) { v.flooded(t, touches) })
-			t.Run("100,000 foreign names", func(t *testing.T) { v.hoards(t) })
+			t.Run("foreign names", func(t *testing.T) { v.hoards(t) })
 		})
 	}
 }
@@ -82,7 +82,11 @@ func (v *victim) flooded(t *testing.T, drop func(t *testing.T, v *victim, i int)
 func (v *victim) hoards(t *testing.T) {
 	v.settlesDown(t)
 	since, cpu := uptime(), v.cpu(t)
-	names := make([]string, 100_000)
+	many := 100_000
+	if v.manager().IsUser() && !proving() {
+		many = 10_000 // systemd's code is the same; it alone needs seconds for the rest
+	}
+	names := make([]string, many)
 	for i := range names {
 		names[i] = fmt.Sprintf("%s/foreign-%d", v.folders.Spool, i)
 		fd, err := unix.Open(names[i], unix.O_CREAT|unix.O_WRONLY|unix.O_CLOEXEC, 0o644)

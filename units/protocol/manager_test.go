@@ -118,7 +118,7 @@ func reloadedWait(t *testing.T, p place) {
 	if len(runs) != 2 {
 		t.Fatalf("two touches made %d runs", len(runs))
 	}
-	h.followsWindow(t, runs[1], 2*prompt)
+	h.followsWindow(t, runs[1], atOnce)
 	h.mustLive(t)
 }
 
