@@ -93,6 +93,7 @@ func (c crash) undo(t *testing.T) {
 		t.Errorf("unadopt: %s", got.Error)
 	}
 	c.same(t, c.before)
+	c.noProbes(t)
 	c.MustSystemctl(t, "daemon-reload")
 	if c.Show(t, "crash.path", "ActiveState")["ActiveState"] != "active" {
 		c.MustSystemctl(t, "reset-failed")

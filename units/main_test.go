@@ -3,6 +3,7 @@ package units_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,7 +23,14 @@ const soon = 30 * time.Second
 // programs is where TestMain builds what the tests copy into their machines.
 var programs string
 
-func TestMain(m *testing.M) { os.Exit(withPrograms(m)) }
+func TestMain(m *testing.M) {
+	// The tests wait far more than they work, so more of them run at once than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	flag.Parse() // a -parallel that was given wins
+	os.Exit(withPrograms(m))
+}
 
 func withPrograms(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "trueup-units-")
@@ -48,6 +56,7 @@ const (
 
 // each boots every version with the programs in it, and runs f for both managers at once.
 func each(t *testing.T, f func(t *testing.T, h host)) {
+	t.Parallel()
 	nspawn.Each(t, func(t *testing.T, m *nspawn.Machine) {
 		m.CopyIn(t, filepath.Join(programs, "trueup-gate"), gate, 0o755)
 		m.CopyIn(t, filepath.Join(programs, "drive"), drive, 0o755)

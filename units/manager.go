@@ -98,12 +98,6 @@ func userConfig(paths string) string {
 // Close ends the connection.
 func (m *Manager) Close() { m.conn.Close() }
 
-// IsUser tells whether this is a user's manager.
-func (m *Manager) IsUser() bool { return m.user }
-
-// Version is systemd's, as in 257.
-func (m *Manager) Version() int { return m.version }
-
 func leadingNumber(s string) int {
 	digits := strings.TrimLeft(s, "v")
 	if end := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); end >= 0 {

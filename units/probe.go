@@ -23,19 +23,24 @@ var (
 		"ImportCredential", "FileDescriptorStore", "USBFunction", "Utmp", "Log", "StartLimit", "Reload"}
 )
 
-const probePrefix = "trueup-probe-"
+func probeName(unit string) string { return "trueup-probe-" + strings.ReplaceAll(unit, "@", "_") }
+
+// probeFiles are the probe's unit, and the folder for what it says; only root and the user may write where they are.
+func (m *Manager) probeFiles(unit string) (file, dir string) {
+	name := probeName(unit)
+	return filepath.Join(m.runtime, name), filepath.Join(filepath.Dir(filepath.Dir(m.runtime)), strings.TrimSuffix(name, ".service"))
+}
 
 // probe runs the gate's own check in the unit's sandbox, as the unit's user, with the access that the drop-in
 // will give it. Nothing is enabled before it has passed.
 func (j *adopting) probe(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp(filepath.Dir(filepath.Dir(j.m.runtime)), "trueup-probe-")
-	if err != nil {
+	unit := probeName(j.rec.Unit)
+	file, dir := j.m.probeFiles(j.rec.Unit)
+	reason := filepath.Join(dir, "reason")
+	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 		return fmt.Errorf("probing the gate's access: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	unit := probePrefix + strings.NewReplacer("@", "_").Replace(j.rec.stem()) + ".service"
-	file := filepath.Join(j.m.runtime, unit)
-	reason := filepath.Join(dir, "reason")
 	made := missingDirs(j.m.runtime)
 	if err := os.MkdirAll(j.m.runtime, 0o755); err != nil {
 		return fmt.Errorf("probing the gate's access: %w", err)

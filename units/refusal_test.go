@@ -1,6 +1,7 @@
 package units_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,6 +44,14 @@ func refusesReal(t *testing.T, h host) {
 			t.Errorf("want a refusal about %s, got %s %q (hint %q)", c.want, got.Kind, got.Error, got.Hint)
 		}
 		h.same(t, with)
+	}
+	if !h.IsUser() {
+		h.Write(t, h.UnitDir()+"/refused.service", h.oneshot("refused", ""), 0o644)
+		var got answer
+		out := h.Machine().As("op").MustExec(t, h.driveArgs("adopt", units.Adoption{Unit: "refused"})...)
+		if err := json.Unmarshal([]byte(out), &got); err != nil || got.Kind != "permission" {
+			t.Errorf("adopting as another than root: %s %q, %v", got.Kind, got.Error, err)
+		}
 	}
 	h.Sh(t, "rm "+h.UnitDir()+"/refused*.service")
 	h.forget(t, before)
@@ -115,7 +124,17 @@ func probeSays(t *testing.T, h host) {
 	if left := h.MustSystemctl(t, "list-units", "--all", "--no-legend", "trueup-probe*"); left != "" {
 		t.Errorf("probes are left: %s", left)
 	}
-	if left := h.Sh(t, `find /run -name '*trueup-probe*' 2>/dev/null || true`); left != "" {
+	h.noProbes(t)
+}
+
+// noProbes fails the test when this manager's probes have left anything.
+func (h host) noProbes(t *testing.T) {
+	t.Helper()
+	where := "/run -path /run/user -prune -o"
+	if h.IsUser() {
+		where = fmt.Sprintf("/run/user/%s", strings.TrimSpace(h.MustExec(t, "id", "-u")))
+	}
+	if left := h.Machine().Sh(t, "find "+where+" -name '*trueup*' -print"); left != "" {
 		t.Errorf("probes are left: %s", left)
 	}
 }

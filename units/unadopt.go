@@ -78,7 +78,9 @@ func (m *Manager) notAdopted(ctx context.Context, unit string, o UnadoptOptions,
 // temporary are the names that a kill may leave behind.
 func (m *Manager) temporary(unit string) []string {
 	a := Adoption{Unit: unit}
-	return []string{tempName(m.dropin(unit)), tempName(filepath.Dir(m.dropin(unit))), tempName(m.file(a.Path())), tempName(m.file(a.Timer()))}
+	probe, said := m.probeFiles(unit)
+	return []string{probe, said, tempName(probe),
+		tempName(m.dropin(unit)), tempName(filepath.Dir(m.dropin(unit))), tempName(m.file(a.Path())), tempName(m.file(a.Timer()))}
 }
 
 func (m *Manager) unadopt(ctx context.Context, rec record, o UnadoptOptions, r recorder) error {
