@@ -94,8 +94,12 @@ func notifyAccess(own string) string {
 }
 
 // access opens the sandbox for our folders and nothing else. A folder that is gone must not keep the unit from
-// starting, hence the minus signs (F17).
+// starting, hence the minus signs (F17). A unit that closes nothing gets nothing: a mount namespace for each of its
+// commands would be the dearest part of a touch.
 func access(a Adoption, src source) string {
+	if !src.closes() {
+		return ""
+	}
 	folders := []string{a.Folders.Spool, a.Folders.State, a.Folders.Outbox}
 	lines := []string{"ReadWritePaths=" + minus(folders)}
 	if !src.rebinds(a) {

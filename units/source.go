@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -110,6 +111,18 @@ func (s source) value(key string) string {
 		}
 	}
 	return value
+}
+
+// closes tells whether the unit's sandbox takes away write access to any path.
+func (s source) closes() bool {
+	return slices.ContainsFunc(s.all(), func(l assignment) bool {
+		switch l.key {
+		case "ProtectSystem", "ProtectHome", "ReadOnlyPaths", "ReadOnlyDirectories", "InaccessiblePaths", "InaccessibleDirectories",
+			"TemporaryFileSystem", "BindPaths", "BindReadOnlyPaths", "MountImages", "ExtensionImages", "ExtensionDirectories":
+			return l.section == "Service"
+		}
+		return false
+	})
 }
 
 // hides tells whether ProtectHome= hides the path, as it hides a user's runtime folder.

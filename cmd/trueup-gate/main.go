@@ -34,7 +34,7 @@ const usage = `usage: trueup-gate claim|settle|heal --spool DIR --state DIR [--o
 claim    ExecStartPre=, first: wait out the floor, then take over what the spool asks for
          --check proves that the folders can be used, and claims nothing
 settle   ExecStartPost=, last: the run has succeeded
-heal     ExecStartPre=-+ and ExecStopPost=-+: revive the path unit if it is enabled and failed
+heal     ExecStopPost=-+: revive the path unit if it is enabled and failed
 
 Each flag is also read from the environment: TRUEUP_SPOOL, TRUEUP_RETRY_MAX and so on.
 `

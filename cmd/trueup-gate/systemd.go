@@ -42,9 +42,6 @@ func logOf(unit string) func(trigger.Event) {
 // healPath revives the path unit if it has died, and raises the alarm.
 func healPath(o options) error {
 	path := o.path
-	if heal.Needless() {
-		return nil
-	}
 	if path == "" {
 		return errors.New("the path unit is not given: use --path UNIT.path")
 	}

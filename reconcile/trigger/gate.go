@@ -38,11 +38,11 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	if err != nil {
 		w = wait{why: "the state folder cannot be read", until: start + g.Policy.Floor, phase: Failing}
 	}
-	if epoch, last := g.numbering(found); w.until > g.Clock.Now() && g.mayShow(found, epoch, last) {
-		g.show(found, epoch, last, w.phase)
-	}
-	if err := g.await(ctx, w, start); err != nil {
-		return Claim{}, err
+	if w.until > start {
+		g.showWait(found, w.phase)
+		if err := g.await(ctx, w, start); err != nil {
+			return Claim{}, err
+		}
 	}
 	r, err := g.record()
 	if err != nil {

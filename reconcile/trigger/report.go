@@ -140,7 +140,9 @@ func (g *Gate) reportClaimed(c Claim, w wait, waited time.Duration) {
 	if !c.All {
 		what = strings.Join(c.Requests, ", ")
 	}
-	g.Tell(fmt.Sprintf("claim %d, attempt %d", c.N, c.Attempt), 0)
+	if w.until > g.Clock.Now()-waited { // the manager still shows what was waited for
+		g.Tell(fmt.Sprintf("claim %d, attempt %d", c.N, c.Attempt), 0)
+	}
 	g.log(Event{ID: MsgClaimed, Priority: journal.PriInfo,
 		Message: fmt.Sprintf("claim %d for %s, attempt %d", c.N, what, c.Attempt),
 		Fields: map[string]string{

@@ -50,6 +50,13 @@ func (g *Gate) publishLocked(status Status) error {
 	return publish(outbox, status)
 }
 
+// showWait publishes that a gate waits, with the last number.
+func (g *Gate) showWait(s State, phase Phase) {
+	if epoch, last := g.numbering(s); g.mayShow(s, epoch, last) {
+		g.show(s, epoch, last, phase)
+	}
+}
+
 // mayShow tells whether the last number may be published by somebody else than the gate that claimed it. An owed
 // claim whose number was never shown stays hidden: its run has read already, and might still settle. An epoch has to
 // be on record: should the folder turn out to hold another after all, that one's successes would cover its tickets.

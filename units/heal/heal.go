@@ -9,7 +9,6 @@ package heal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,9 +43,11 @@ type Outcome struct {
 // UserManager tells whether this process was started by a user's manager. Only those set MANAGERPID.
 func UserManager() bool { return os.Getenv("MANAGERPID") != "" }
 
-// Needless tells whether this process runs as ExecStopPost= of a service that succeeded: it was looked after
-// when it started, so a good run need not pay twice.
-func Needless() bool { return os.Getenv("SERVICE_RESULT") == "success" }
+// runFailed tells whether this process runs as ExecStopPost= of a run that failed.
+func runFailed() bool {
+	result := os.Getenv("SERVICE_RESULT")
+	return result != "" && result != "success"
+}
 
 // Heal revives the path unit of that name, and the service beside it, if it is enabled and failed.
 func Heal(ctx context.Context, user bool, path string) (Outcome, error) {
@@ -129,10 +130,16 @@ func (m manager) heal(ctx context.Context, path string) (Outcome, error) {
 	if outcome.Result, err = m.property(ctx, path, pathUnit, "Result"); err != nil {
 		return outcome, err
 	}
-	// Both: a service that hit its start limit would fail the path again at once (F1).
-	service := strings.TrimSuffix(path, ".path") + ".service"
-	if err := errors.Join(m.call(ctx, "ResetFailedUnit", path), m.call(ctx, "ResetFailedUnit", service)); err != nil {
-		return outcome, err
+	// Both: a service that hit its start limit would fail the path again at once (F1). But not under a run that has
+	// just failed, which would then count as good; that it was started shows that it is within its limit.
+	reset := []string{path, strings.TrimSuffix(path, ".path") + ".service"}
+	if runFailed() {
+		reset = reset[:1]
+	}
+	for _, unit := range reset {
+		if err := m.call(ctx, "ResetFailedUnit", unit); err != nil {
+			return outcome, err
+		}
 	}
 	if err := m.start(ctx, path); err != nil {
 		return outcome, err
