@@ -144,10 +144,12 @@ func TestUsage(t *testing.T) {
 		{"claim --spool /s --state /t --floor 0s", "", 64, "floor 0s is out of bounds"},
 		{"claim --spool /s --state /t --floor 10m", "", 64, "retry-max 5m0s is out of bounds"},
 		{"claim --spool /s --state /t extra", "", 64, `unexpected argument "extra"`},
+		{"settle --spool /s --state /proc/none --sweep 5m", "TRUEUP_SWEEP=often", 74, "/proc/none"},
+		{"settle --spool /s --state /proc/none", "TRUEUP_CHECK=perhaps", 74, "/proc/none"},
 		{"claim --spool /s --state /t", "TRUEUP_SWEEP=often", 64, `TRUEUP_SWEEP="often"`},
 		{"claim --check --state /proc/none", "TRUEUP_SPOOL=/proc/none/s", 74, "/proc/none"},
 		{"settle --spool /s --state /proc/none", "", 74, "/proc/none"},
-		{"heal", "", 74, "use --path UNIT.path"},
+		{"heal", "", 64, "use --path UNIT.path"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			if name, value, found := strings.Cut(test.env, "="); found {

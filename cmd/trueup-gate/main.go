@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -29,6 +30,7 @@ const (
 
 const usage = `usage: trueup-gate claim|settle|heal --spool DIR --state DIR [--outbox DIR]
                    [--floor 30s] [--retry-max 5m] [--sweep 5m] [--path UNIT.path]
+                   [--boot ID] [--user]
        trueup-gate --version
 
 claim    ExecStartPre=, first: wait out the floor, then take over what the spool asks for
@@ -36,7 +38,10 @@ claim    ExecStartPre=, first: wait out the floor, then take over what the spool
 settle   ExecStartPost=, last: the run has succeeded
 heal     ExecStopPost=-+: revive the path unit if it is enabled and failed
 
-Each flag is also read from the environment: TRUEUP_SPOOL, TRUEUP_RETRY_MAX and so on.
+--boot   identifies this boot to claim and settle, where a sandbox hides it
+--user   heal's path unit is a user manager's
+
+The flags of the first two lines are also read from the environment: TRUEUP_SPOOL, TRUEUP_RETRY_MAX and so on.
 `
 
 func main() {
@@ -83,6 +88,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 type options struct {
 	gate  trigger.Gate
 	path  string
+	user  bool
 	check bool
 }
 
@@ -93,7 +99,6 @@ func parse(verb string, args []string) (options, error) {
 	o := options{gate: trigger.Gate{
 		Policy:     trigger.DefaultPolicy(),
 		Invocation: os.Getenv("INVOCATION_ID"),
-		Clock:      trigger.SystemClock{},
 		Tell:       tell,
 	}}
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
@@ -106,12 +111,16 @@ func parse(verb string, args []string) (options, error) {
 	flags.DurationVar(&o.gate.Policy.Sweep, "sweep", o.gate.Policy.Sweep, "")
 	flags.StringVar(&o.path, "path", "", "")
 	flags.BoolVar(&o.check, "check", false, "")
-	if err := fromEnvironment(flags); err != nil {
-		return o, err
-	}
+	flags.BoolVar(&o.user, "user", false, "")
+	var boot string
+	flags.StringVar(&boot, "boot", "", "")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
+	if err := fromEnvironment(flags); err != nil {
+		return o, err
+	}
+	o.gate.Clock = trigger.SystemClock{BootID: boot}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
@@ -119,15 +128,26 @@ func parse(verb string, args []string) (options, error) {
 		o.gate.Unit = unit + ".service"
 	}
 	o.gate.Log = logOf(o.gate.Unit)
+	if verb == "heal" && o.path == "" {
+		return o, errors.New("the path unit is not given: use --path UNIT.path")
+	}
 	if verb == "heal" {
 		return o, nil
 	}
 	return o, errors.Join(o.gate.Folders.Validate(), o.gate.Policy.Validate())
 }
 
-// fromEnvironment sets each flag whose TRUEUP_ variable is set; the command line comes after and wins.
+// settings are the flags that the environment may set: what a trigger is, not what is done this once.
+var settings = []string{"spool", "state", "outbox", "floor", "retry-max", "sweep", "path"}
+
+// fromEnvironment sets each setting that the command line leaves out and whose TRUEUP_ variable is there.
 func fromEnvironment(flags *flag.FlagSet) (err error) {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	flags.VisitAll(func(f *flag.Flag) {
+		if given[f.Name] || !slices.Contains(settings, f.Name) {
+			return
+		}
 		name := "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		if value, set := os.LookupEnv(name); set {
 			if setErr := f.Value.Set(value); setErr != nil {
@@ -141,7 +161,7 @@ func fromEnvironment(flags *flag.FlagSet) (err error) {
 // claim exits well when the state folder refuses a claim: the run is to go on, and is asked for again.
 func claim(o options) error {
 	if o.check {
-		return o.gate.Check()
+		return errors.Join(o.gate.Check(), reachManager())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()

@@ -2,9 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -25,10 +25,18 @@ func tell(status string, needs time.Duration) {
 	_, _ = daemon.SdNotify(false, message) // nobody listens outside systemd
 }
 
+// reachManager proves that a waiting gate could ask for more time. Outside systemd there is nobody to ask.
+func reachManager() error {
+	if _, err := daemon.SdNotify(false, "STATUS=checking the folders"); err != nil {
+		return fmt.Errorf("reaching systemd's notify socket: %w", err)
+	}
+	return nil
+}
+
 // logOf names the unit in each entry of a user's gate: the journal itself often cannot tell it for a process that
 // ends a moment later, and then journalctl --user -u misses its last line. Of a user's unit it believes the process.
 func logOf(unit string) func(trigger.Event) {
-	if unit == "" || !heal.UserManager() {
+	if unit == "" || os.Getenv("MANAGERPID") == "" { // which only a user's manager sets
 		return trigger.Journal
 	}
 	return func(e trigger.Event) {
@@ -42,9 +50,6 @@ func logOf(unit string) func(trigger.Event) {
 // healPath revives the path unit if it has died, and raises the alarm.
 func healPath(o options) error {
 	path := o.path
-	if path == "" {
-		return errors.New("the path unit is not given: use --path UNIT.path")
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	found, err := heal.Heal(ctx, heal.UserManager(), path)

@@ -18,7 +18,7 @@ import (
 type Clock interface {
 	Now() time.Duration    // since an instant fixed for one boot, suspends included
 	Wall() time.Time       // for people
-	Boot() string          // identifies the boot; readings of Now compare only within one
+	Boot() string          // identifies the boot; readings of Now compare only within one; empty when it cannot be known
 	Booted() time.Duration // the reading of Now at boot, or now where that cannot be known
 
 	// Until returns a channel that is closed when Now reaches t, and a function that gives the timer back.
@@ -26,7 +26,9 @@ type Clock interface {
 }
 
 // SystemClock reads CLOCK_BOOTTIME and waits on a timerfd: Go's own timers stop while the host is suspended.
-type SystemClock struct{}
+type SystemClock struct {
+	BootID string // of this boot, where the caller knows it; empty lets Boot ask the kernel
+}
 
 // Now reads CLOCK_BOOTTIME.
 func (SystemClock) Now() time.Duration {
@@ -40,13 +42,15 @@ func (SystemClock) Now() time.Duration {
 // Wall reads the wall clock.
 func (SystemClock) Wall() time.Time { return time.Now() }
 
-// Boot reads the kernel's boot id; containers have one of their own for each start.
-func (SystemClock) Boot() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
+// Boot is the kernel's boot id; containers have one of their own for each start. In a sandbox with ProcSubset=pid it
+// cannot be read, so units pass it in (systemd's specifier for it is %b).
+func (c SystemClock) Boot() string {
+	id := c.BootID
+	if id == "" {
+		text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+		id = string(text)
 	}
-	return strings.TrimSpace(string(id))
+	return strings.ReplaceAll(strings.TrimSpace(id), "-", "")
 }
 
 // Booted is when PID 1 started, which is the boot in a container as well. Where /proc hides PID 1

@@ -28,7 +28,7 @@ func TestSystemClock(t *testing.T) {
 	if booted := c.Booted(); booted < 0 || booted > c.Now() {
 		t.Errorf("booted at %s of %s", booted, c.Now())
 	}
-	if len(c.Boot()) != 36 {
+	if id := c.Boot(); len(id) != 32 || (SystemClock{BootID: id}).Boot() != id {
 		t.Errorf("the boot is %q", c.Boot())
 	}
 }

@@ -44,6 +44,9 @@ func (d dir) err(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		name = strconv.Quote(name) // a hostile name must not reach a terminal as it is
+	}
 	return &fs.PathError{Op: op, Path: d.path(name), Err: err}
 }
 
@@ -93,29 +96,34 @@ func (d dir) remove(name string, budget *int) error {
 	return nil
 }
 
-// removeTree empties and removes what was renamed aside, as far as it may and the budget allows. What is
-// left asks for nothing, so its errors are nobody's concern.
-func (d dir) removeTree(name string, budget *int, depth int) {
+// removeTree empties and removes what was renamed aside, as far as it may and the budget allows, and tells whether it
+// is gone. What is left asks for nothing, so its errors are nobody's concern.
+func (d dir) removeTree(name string, budget *int, depth int) (gone bool) {
 	const deepest = 64 // each level holds a descriptor
-	if unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) == nil || depth > deepest {
-		return
+	if unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) == nil {
+		return true
+	}
+	if depth > deepest {
+		return false
 	}
 	sub, err := d.sub(name)
 	if err != nil {
-		return
+		return false
 	}
 	defer sub.close()
-	for *budget > 0 {
+	for progress := true; progress && *budget > 0; {
+		progress = false
 		names, err := sub.names(min(*budget, 512))
 		if err != nil || len(names) == 0 {
 			break
 		}
 		for _, n := range names {
-			if err := unix.Unlinkat(sub.fd(), n, 0); err == unix.EISDIR {
-				sub.removeTree(n, budget, depth+1)
-			}
 			*budget--
+			err := unix.Unlinkat(sub.fd(), n, 0)
+			if err == nil || err == unix.EISDIR && sub.removeTree(n, budget, depth+1) {
+				progress = true
+			}
 		}
 	}
-	_ = unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR)
+	return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) == nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ func Journal(e Event) {
 		Print(e)
 		return
 	}
-	fields := map[string]string{"MESSAGE_ID": e.ID, "SYSLOG_IDENTIFIER": "trueup-gate"}
+	fields := map[string]string{"MESSAGE_ID": e.ID, "SYSLOG_IDENTIFIER": filepath.Base(os.Args[0])}
 	maps.Copy(fields, e.Fields)
 	if journal.Send(e.Message, e.Priority, fields) != nil {
 		Print(e)

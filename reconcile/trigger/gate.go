@@ -47,10 +47,12 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	r, err := g.record()
 	if err != nil {
 		g.reportUnrecorded(err)
+		g.showWait(found, Failing)
 		if err := g.await(ctx, wait{why: "the claim cannot be recorded", until: start + g.Policy.Floor}, start); err != nil {
 			return Claim{}, err
 		}
 		if r, err = g.record(); err != nil {
+			g.noteUnrecorded(r.seen)
 			return Claim{}, fmt.Errorf("%w: %w", ErrUnrecorded, err)
 		}
 	}

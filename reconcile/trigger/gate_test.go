@@ -3,9 +3,11 @@ package trigger
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -598,5 +600,45 @@ func TestStopWhileWaiting(t *testing.T) {
 	}
 	if !exists(filepath.Join(h.Folders.Spool, "sentinel")) || exists(filepath.Join(h.Folders.State, "claim")) {
 		t.Error("a stopped gate has claimed")
+	}
+}
+
+// Where the boot cannot be known (ProcSubset=pid, and no id passed in) every activation lasts a floor: nothing is
+// taken for clear that may not be.
+func TestUnknownBoot(t *testing.T) {
+	h := newHost(t)
+	h.clock.boot = ""
+	for range 2 {
+		start := h.clock.now
+		h.claim()
+		if waited := h.clock.now - start; waited != h.Policy.Floor {
+			t.Errorf("waited %s, want the floor", waited)
+		}
+		h.settle()
+	}
+}
+
+// A spool in another place is not one that was made anew, and a claim names only some of many requests in its line.
+func TestNotes(t *testing.T) {
+	h := newHost(t)
+	h.touch()
+	h.claim()
+	h.settle()
+	h.Folders.Spool += "-two"
+	check(t, os.MkdirAll(h.Folders.Spool+"/requests", 0o755))
+	h.claim()
+	h.settle()
+	if h.logged(MsgMoved) {
+		t.Error("a spool in another place is called moved")
+	}
+	names := make([]string, 1000)
+	for i := range names {
+		names[i] = fmt.Sprintf("%0200d", i)
+	}
+	h.touch(names...)
+	h.claim()
+	last := h.events[len(h.events)-1]
+	if len(last.Message) > 3000 || !strings.Contains(last.Message, "and 990 more") {
+		t.Errorf("the claim of 1000 names says %d bytes: %.100s…", len(last.Message), last.Message)
 	}
 }

@@ -46,11 +46,15 @@ func lockFile(state dir, name string, c Clock, patience time.Duration) (release 
 
 // openLock opens or creates a lock file. One that exists can be locked on a read-only file system too.
 func openLock(state dir, name string) (*os.File, error) {
-	f, err := os.OpenFile(state.path(name), os.O_RDWR|os.O_CREATE, 0o600)
+	const flags = unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	fd, err := unix.Openat(state.fd(), name, unix.O_RDWR|unix.O_CREAT|flags, 0o600)
 	if err != nil {
-		f, err = os.Open(state.path(name))
+		fd, err = unix.Openat(state.fd(), name, unix.O_RDONLY|flags, 0)
 	}
-	return f, err
+	if err != nil {
+		return nil, state.err("opening", name, err)
+	}
+	return os.NewFile(uintptr(fd), state.path(name)), nil
 }
 
 // tryLock takes the lock if nobody has it. It goes with the descriptor, which no child inherits.

@@ -55,6 +55,13 @@ func (g *Gate) noteTrouble(s spool, seen present) {
 	_ = writeDurable(d, troubleFile, 0o600, g.trouble) // the journal has it as well
 }
 
+// noteUnrecorded is noteTrouble for an activation without a claim, where the state folder takes even that.
+func (g *Gate) noteUnrecorded(seen present) {
+	spool := openSpool(g.Folders.Spool)
+	defer spool.close()
+	g.noteTrouble(spool, seen)
+}
+
 // noteSpool looks whether the spool is still the folder through which touches come. One that was removed and made
 // anew looks the same from here, but a container that has the old one mounted writes into the void.
 func (g *Gate) noteSpool(known string, s spool, seen present) {
@@ -63,7 +70,7 @@ func (g *Gate) noteSpool(known string, s spool, seen present) {
 		return
 	}
 	g.trouble.Spool = s.identity()
-	if known == "" || known == g.trouble.Spool || seen.sentinel || len(seen.names) > 0 {
+	if !strings.HasPrefix(known, s.f.Name()+" ") || known == g.trouble.Spool || seen.sentinel || len(seen.names) > 0 {
 		return
 	}
 	g.trouble.Spool = known
@@ -138,7 +145,7 @@ func (g *Gate) reportUnsettling(err error) {
 func (g *Gate) reportClaimed(c Claim, w wait, waited time.Duration) {
 	what := "everything"
 	if !c.All {
-		what = strings.Join(c.Requests, ", ")
+		what = some(c.Requests)
 	}
 	if w.until > g.Clock.Now()-waited { // the manager still shows what was waited for
 		g.Tell(fmt.Sprintf("claim %d, attempt %d", c.N, c.Attempt), 0)
@@ -150,4 +157,12 @@ func (g *Gate) reportClaimed(c Claim, w wait, waited time.Duration) {
 			"TRUEUP_ALL": strconv.FormatBool(c.All), "TRUEUP_REQUESTS": strings.Join(c.Requests, " "),
 			"TRUEUP_WAIT": cmp.Or(w.why, "none"), "TRUEUP_WAITED_USEC": strconv.FormatInt(waited.Microseconds(), 10),
 		}})
+}
+
+// some is the beginning of a list of any length.
+func some(names []string) string {
+	if more := len(names) - sampleSize; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:sampleSize], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

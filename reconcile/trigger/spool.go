@@ -73,13 +73,13 @@ func (p present) asks() bool {
 // everything tells whether the names do not say it all.
 func (p present) everything() bool { return p.sentinel || p.tooMany || p.unreadable != nil }
 
-// identity tells this folder from one that is made anew under its path, also one with the same inode number.
+// identity is the folder's path, and what tells it from one made anew there, also with the same inode number.
 func (s spool) identity() string {
 	var st unix.Statx_t
 	if err := unix.Statx(s.fd(), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &st); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("%d %d.%09d", st.Ino, st.Btime.Sec, st.Btime.Nsec)
+	return fmt.Sprintf("%s %d %d.%09d", s.f.Name(), st.Ino, st.Btime.Sec, st.Btime.Nsec)
 }
 
 // read looks at what is asked for and changes nothing.
@@ -169,12 +169,16 @@ func (s spool) take(p present, all bool) taken {
 func (s spool) takeRequests(t *taken, p present, all bool, budget *int) {
 	requests, err := s.sub(requestsName)
 	if err != nil {
+		if !all && !missing(err) { // swapped since it was read: the next look claims everything for it
+			t.keep(err)
+			return
+		}
 		s.mendRequests(t, err, budget)
 		return
 	}
 	defer requests.close()
 	before := len(t.stuck)
-	s.empty(requests, t, p, all, budget)
+	t.keep(s.empty(requests, t, p, all, budget))
 	if len(t.stuck) > before && all { // a folder that the web app made, closed to us: away with the whole of it
 		why := errors.Join(t.stuck[before:]...)
 		t.stuck = t.stuck[:before]
@@ -182,7 +186,9 @@ func (s spool) takeRequests(t *taken, p present, all bool, budget *int) {
 	}
 }
 
-func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) {
+// empty removes the requests that were read, and what does not belong among them. An error says that the folder is
+// full of what cannot be removed, behind which nothing can be seen.
+func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) error {
 	for _, name := range p.names {
 		t.keep(requests.remove(name, budget))
 	}
@@ -193,7 +199,7 @@ func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) {
 	for all && p.tooMany && *budget > 0 && len(t.stuck) == 0 {
 		entries, err := requests.names(min(*budget, maxRequests))
 		if err != nil || len(entries) == 0 {
-			return
+			return err
 		}
 		left := len(entries)
 		for _, name := range entries {
@@ -206,10 +212,14 @@ func (s spool) empty(requests dir, t *taken, p present, all bool, budget *int) {
 				left--
 			}
 		}
+		if left == 0 && len(entries) < maxRequests {
+			return nil // only what was put aside is left
+		}
 		if left == 0 {
-			return // only what was put aside is left
+			return fmt.Errorf("%s is full of folders that cannot be removed", requests.f.Name())
 		}
 	}
+	return nil
 }
 
 // mendRequests puts a folder where requests/ is missing or is something else. It is called under a claim for

@@ -296,3 +296,57 @@ func TestSpoolMadeAnew(t *testing.T) {
 		t.Errorf("a touch came through, and status still shows %q, %v", trouble.Needs, err)
 	}
 }
+
+// Folders that the web app itself names as if they had been put aside, and that cannot be removed, hide no request
+// behind them: requests/ goes aside as a whole.
+func TestFolderFullOfAsides(t *testing.T) {
+	h := newHost(t)
+	h.claim()
+	h.settle()
+	stones := make([]string, 1100)
+	for i := range stones {
+		stones[i] = fmt.Sprintf("%s/requests/.aside-%d", h.Folders.Spool, i)
+		check(t, os.MkdirAll(stones[i]+"/x", 0o755))
+		immutable(t, stones[i], true)
+	}
+	t.Cleanup(func() {
+		left, err := filepath.Glob(h.Folders.Spool + "/.aside-*/.aside-*")
+		check(t, err)
+		for _, stone := range left {
+			immutable(t, stone, false)
+		}
+	})
+	h.touch("one")
+	h.claim()
+	h.settle()
+	if asks(h.Folders.Spool) {
+		t.Error("the folder asks on")
+	}
+	if !h.logged(MsgCleaned) {
+		t.Error("nothing was said")
+	}
+}
+
+// A name that cannot be removed reaches journal and status with its control characters quoted.
+func TestHostileNamesAreQuoted(t *testing.T) {
+	h := newHost(t)
+	stone := h.Folders.Spool + "/requests/\x1b[2Jx"
+	check(t, os.WriteFile(stone, nil, 0o644))
+	immutable(t, stone, true)
+	immutable(t, h.Folders.Spool+"/requests", true)
+	t.Cleanup(func() {
+		immutable(t, h.Folders.Spool+"/requests", false)
+		immutable(t, stone, false)
+	})
+	h.claim()
+	trouble, err := ReadTrouble(h.Folders.State)
+	check(t, err)
+	if said := strings.Join(trouble.Needs, ""); said == "" || strings.Contains(said, "\x1b") {
+		t.Errorf("left for status: %q", said)
+	}
+	for _, e := range h.events {
+		if strings.Contains(e.Message, "\x1b") {
+			t.Errorf("logged %q", e.Message)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func (g *Gate) wait(s State, start time.Duration) wait {
 	if s.Damage != nil {
 		return wait{why: "the state folder is damaged", until: floor, phase: Failing}
 	}
+	if g.Clock.Boot() == "" {
+		return wait{why: "the boot id cannot be read", until: floor, phase: Waiting}
+	}
 	if s.Claim == nil {
 		at, known := s.Settled.Finished.reading(g.Clock)
 		if !known {
