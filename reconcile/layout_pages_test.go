@@ -3,7 +3,9 @@ package reconcile_test
 import (
 	"fmt"
 	"go/ast"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +14,10 @@ var (
 	aSubject = regexp.MustCompile(`^docs/(?:cases|design|performance)\.md$|^docs/decisions/`)
 	aCase    = regexp.MustCompile(`\b(?:PATH|TMR|USR|CTR|SEC|TRG|LCK|SQL|REC|RTL|PGL|NAT|EVT|CFG|ACT)-[0-9]{2}\b`)
 	aFact    = regexp.MustCompile(`\bF[0-9]{1,2}\b`)
+	aLink    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	aCode    = regexp.MustCompile("(?ms)^ *```.*?^ *```|`[^`\n]*`")
+	aHeading = regexp.MustCompile(`(?m)^#+ +(.*)$`)
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
 // staleNames finds pages that name a test which is not there: a promise that nothing holds.
@@ -54,4 +60,43 @@ func uncitedCases(t *tree) (found []finding) {
 		}
 	}
 	return found
+}
+
+// deadLinks finds links between pages that lead nowhere: to a file that is not there, or to a heading that no page has.
+func deadLinks(t *tree) (found []finding) {
+	pages := map[string]string{}
+	for _, s := range t.sources {
+		pages[s.path] = s.text
+	}
+	for _, s := range t.sources {
+		if path.Ext(s.path) != ".md" {
+			continue
+		}
+		for _, m := range aLink.FindAllStringSubmatch(aCode.ReplaceAllString(s.text, ""), -1) {
+			target, heading, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, ":") {
+				continue // another host's
+			}
+			to := s.path
+			if target != "" {
+				to = path.Join(path.Dir(s.path), target)
+			}
+			text, isPage := pages[to]
+			switch {
+			case !isPage && !slices.Contains(t.names, to):
+				found = append(found, finding{s.path + " " + m[1], "is linked there and is no file; mend the link"})
+			case heading != "" && !slices.Contains(anchors(text), heading):
+				found = append(found, finding{s.path + " " + m[1], "is linked there and is no heading; mend the link"})
+			}
+		}
+	}
+	return found
+}
+
+// anchors are the names by which a page's headings are linked.
+func anchors(page string) (names []string) {
+	for _, m := range aHeading.FindAllStringSubmatch(page, -1) {
+		names = append(names, strings.ReplaceAll(noAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
 }

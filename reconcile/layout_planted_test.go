@@ -71,6 +71,12 @@ var planted = []struct {
 	{"cases explained", "units/x.go", "package units\n// It stays (F99).\n", "units/x.go F99"},
 	{"cases explained", "units/x.go", "package units\n// It stays.\n", ""},
 
+	{"links lead somewhere", "docs/x.md", "[more](nothing.md)", "docs/x.md nothing.md"},
+	{"links lead somewhere", "README.md", "[more](docs/)", "README.md docs/"},
+	{"links lead somewhere", "docs/x.md", "# One\n[one](#two)", "docs/x.md #two"},
+	{"links lead somewhere", "docs/x.md", "# One `thing`, again\n[it](#one-thing-again), [same](../docs/x.md), [far](https://x.org/y)", ""},
+	{"links lead somewhere", "docs/x.md", "`f[K](x)`\n```\nf[K](x)\n```\n", ""},
+
 	{"top level", "util/x.go", "package util", "util"},
 	{"top level", ".github/x.yml", "on: push", ""},
 }

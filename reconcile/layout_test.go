@@ -30,6 +30,7 @@ var rules = []struct {
 	{"finished", unfinished},
 	{"tests named", staleNames},
 	{"cases explained", uncitedCases},
+	{"links lead somewhere", deadLinks},
 }
 
 // exempt is what a rule lets stand, by rule and place ("file name", "file" or a package's folder), each with its reason.
@@ -74,11 +75,13 @@ func TestLayout(t *testing.T) {
 // A finding is one broken rule. Its place is "file" or "file name", so that an edit above does not move it.
 type finding struct{ where, what string }
 
-// A tree is the module as text: its Go files, its pages (documentation and YAML) and the names at its top.
+// A tree is the module as text: its Go files, its pages (documentation and YAML), the names at its top, and all the
+// other files and folders by name only.
 type tree struct {
 	fset    *token.FileSet
 	sources []source
 	top     []string
+	names   []string
 }
 
 type source struct {
@@ -109,6 +112,7 @@ func load(t *testing.T) *tree {
 		if err != nil {
 			return err
 		}
+		tree.names = append(tree.names, name)
 		if d.IsDir() {
 			if foreign(root, name) {
 				return fs.SkipDir

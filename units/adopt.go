@@ -11,11 +11,12 @@ import (
 // Adopt gives the unit a trigger. It may be called again at any time: it changes only what differs, and nothing
 // when nothing does. After an error, as after a kill, calling it again or calling Unadopt sets things right.
 //
-// Errors are a *Refusal when the unit cannot have a trigger, a *FolderError when a folder cannot be made or the
-// gate cannot use it, and otherwise match fs.ErrPermission where permission is lacking.
+// Errors are a *Refusal when the unit cannot have a trigger, a *UsageError when what was asked for cannot be, a
+// *FolderError when a folder cannot be made or the gate cannot use it, and otherwise match fs.ErrPermission where
+// permission is lacking.
 func (m *Manager) Adopt(ctx context.Context, a Adoption) (Changes, error) {
 	if !a.DryRun {
-		unlock, err := m.lock()
+		unlock, err := m.lock(ctx)
 		if err != nil {
 			return Changes{User: m.user, Adoption: a}, err
 		}
@@ -44,12 +45,14 @@ func (j *adopting) makeFolders(ctx context.Context) error {
 			os.RemoveAll(dir) // it was ours for a moment, and the error in hand matters more
 		}
 	}
+	odd := false // something about a folder is not as it would be if it were made now
 	for _, f := range j.folders {
 		op, err := f.wants()
 		if err != nil {
 			undo()
 			return err
 		}
+		odd = odd || op != None || f.foreign()
 		if op == None {
 			continue
 		}
@@ -62,7 +65,7 @@ func (j *adopting) makeFolders(ctx context.Context) error {
 		}
 	}
 	changed, err := j.dropinChanges()
-	if err != nil || j.dry || (!changed && len(made) == 0) {
+	if err != nil || j.dry || (!changed && !odd) {
 		return err
 	}
 	if err := j.probe(ctx); err != nil {
@@ -88,7 +91,7 @@ func (j *adopting) park(ctx context.Context) error {
 	}
 	j.parked = true
 	return j.do(Stop, j.rec.Unit, func() error {
-		if j.path.active == "active" { // it would start the service again at once
+		if j.path.Active == "active" { // it would start the service again at once
 			if err := j.m.stop(ctx, j.rec.Path()); err != nil {
 				return err
 			}
@@ -153,7 +156,7 @@ func (j *adopting) enableOne(unit, target string) error {
 		return nil
 	}
 	return j.do(Enable, unit, func() error {
-		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+		if err := makeDirs(filepath.Dir(link)); err != nil {
 			return fmt.Errorf("enabling %s: %w", unit, err)
 		}
 		if err := os.Symlink(j.m.file(unit), link); err != nil {
@@ -165,7 +168,7 @@ func (j *adopting) enableOne(unit, target string) error {
 
 // reload makes systemd read what was written, now or before a kill.
 func (j *adopting) reload(ctx context.Context) error {
-	stale := j.path.load == "not-found" || (j.rec.OwnTimer && j.timer.load == "not-found")
+	stale := j.path.Load == "not-found" || (j.rec.OwnTimer && j.timer.Load == "not-found")
 	if j.dry || (j.changes.None() && !stale) {
 		return nil
 	}
@@ -179,7 +182,7 @@ func (j *adopting) startAll(ctx context.Context) error {
 			return err
 		}
 	}
-	if !j.rec.NoStart || (j.parked && j.path.active == "active") {
+	if !j.rec.NoStart || (j.parked && j.path.Active == "active") {
 		if err := j.startOne(ctx, j.rec.Path(), j.path); err != nil {
 			return err
 		}
@@ -190,9 +193,9 @@ func (j *adopting) startAll(ctx context.Context) error {
 	return j.do(Start, j.rec.Unit, func() error { return j.m.startNoWait(ctx, j.rec.Unit) })
 }
 
-func (j *adopting) startOne(ctx context.Context, unit string, was unitState) error {
+func (j *adopting) startOne(ctx context.Context, unit string, was UnitState) error {
 	rewritten := slices.ContainsFunc(j.changes.Done, func(c Change) bool { return c.What == j.m.file(unit) })
-	active := was.active == "active" && (!j.parked || unit != j.rec.Path())
+	active := was.Active == "active" && (!j.parked || unit != j.rec.Path())
 	switch {
 	case active && !rewritten:
 		return nil
@@ -200,7 +203,7 @@ func (j *adopting) startOne(ctx context.Context, unit string, was unitState) err
 		return j.do(Start, unit, func() error { return j.m.restart(ctx, unit) })
 	}
 	return j.do(Start, unit, func() error {
-		if was.active == "failed" { // both, or the path fails again at once (F1)
+		if was.Active == "failed" { // both, or the path fails again at once (F1)
 			if err := j.m.resetFailed(ctx, unit, j.rec.Unit); err != nil {
 				return err
 			}

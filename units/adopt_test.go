@@ -25,6 +25,7 @@ func TestAdopt(t *testing.T) {
 			{"plain", adoptPlain}, {"names", adoptNames}, {"replace", adoptReplaces}, {"timers", adoptTimers},
 			{"mid run", adoptMidRun}, {"waiting gate", unadoptWaiting}, {"claim stands", unadoptClaim},
 			{"refusals", refusesReal}, {"shared folders", refusesShared}, {"probe", probeSays}, {"options", adoptOptions},
+			{"again", adoptAgain}, {"drift", adoptDrifted}, {"other user", adoptOtherUser}, {"gate", refusesGate},
 		} {
 			t.Run(test.name, func(t *testing.T) { test.run(t, h) })
 		}
@@ -215,7 +216,10 @@ func adoptTimers(t *testing.T, h host) {
 	if len(got.Changes.Timers) > 0 || !strings.Contains(strings.Join(got.Changes.Warnings, "\n"), "no timer starts it") {
 		t.Errorf("with --no-timer: %+v", got.Changes)
 	}
-	got = h.adopt(t, units.Adoption{Unit: "timed", Policy: quick})
+	if got = h.adopt(t, units.Adoption{Unit: "timed"}); len(got.ops()) > 0 {
+		t.Errorf("adopting again without --no-timer did %q", got.ops())
+	}
+	got = h.adopt(t, units.Adoption{Unit: "timed", AddTimer: true})
 	h.state(t, "timed.timer", "active/waiting")
 	got = h.adopt(t, units.Adoption{Unit: "timed", Policy: quick, NoTimer: true})
 	if !slices.Contains(got.ops(), "remove "+h.UnitDir()+"/timed.timer") {

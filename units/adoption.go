@@ -1,6 +1,7 @@
 package units
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,18 +11,20 @@ import (
 	"trueup/reconcile/trigger"
 )
 
-// An Adoption is the wish to give a unit a trigger, and what is known afterwards about one that has it.
+// An Adoption is the wish to give a unit a trigger, and what is known afterwards about one that has it. A field that is
+// left zero was not given: it stays as the unit's record has it, or gets its default where there is none yet.
 type Adoption struct {
-	Unit     string          // UNIT.service; .service may be left out
-	Folders  trigger.Folders // those left empty get their default place
-	Policy   trigger.Policy  // durations left zero get their default
-	WebGroup string          // group that may write the spool
-	Gate     string          // trueup-gate; empty: beside this program, or on the path
+	Unit     string // UNIT.service; .service may be left out
+	Folders  trigger.Folders
+	Policy   trigger.Policy
+	WebGroup string // group that may write the spool
+	Gate     string // trueup-gate; empty: beside this program, as of one build with it, or on the path
 
-	NoTimer bool // add no timer even if none triggers the unit
-	Replace bool // put a UNIT.path that is not ours aside, for Unadopt to restore
-	NoStart bool // write everything, enable and start nothing
-	DryRun  bool // change nothing, only say what would change
+	NoTimer  bool // add no timer even if none triggers the unit
+	AddTimer bool // take back an earlier NoTimer
+	Replace  bool // put a UNIT.path that is not ours aside, for Unadopt to restore
+	NoStart  bool // write everything, enable and start nothing
+	DryRun   bool // change nothing, only say what would change
 }
 
 // Path is the name of the path unit that triggers the adopted one.
@@ -33,19 +36,30 @@ func (a Adoption) Timer() string { return a.stem() + ".timer" }
 // stem names the adoption: the unit without .service.
 func (a Adoption) stem() string { return strings.TrimSuffix(a.Unit, ".service") }
 
+// keeping fills in what was left out from what the unit's record says. The limits that follow the floor still do.
+func (a Adoption) keeping(had Adoption) Adoption {
+	setDefault(&a.Folders.Spool, had.Folders.Spool)
+	setDefault(&a.Folders.State, had.Folders.State)
+	setDefault(&a.Folders.Outbox, had.Folders.Outbox)
+	setDefault(&a.WebGroup, had.WebGroup)
+	setDefault(&a.Policy.Floor, had.Policy.Floor)
+	if had.Policy.RetryMax > 0 {
+		setDefault(&a.Policy.RetryMax, max(had.Policy.RetryMax, a.Policy.Floor))
+	}
+	if had.Policy.Sweep > 0 {
+		setDefault(&a.Policy.Sweep, max(had.Policy.Sweep, a.Policy.Floor))
+	}
+	a.NoTimer = a.NoTimer || (had.NoTimer && !a.AddTimer)
+	return a
+}
+
 // complete fills in what was left out and refuses what cannot be written down.
 func (a Adoption) complete(home string) (Adoption, error) {
 	a = a.placed(home)
 	usual := trigger.DefaultPolicy()
-	if a.Policy.Floor == 0 {
-		a.Policy.Floor = usual.Floor
-	}
-	if a.Policy.RetryMax == 0 {
-		a.Policy.RetryMax = max(usual.RetryMax, a.Policy.Floor)
-	}
-	if a.Policy.Sweep == 0 {
-		a.Policy.Sweep = max(usual.Sweep, a.Policy.Floor)
-	}
+	setDefault(&a.Policy.Floor, usual.Floor)
+	setDefault(&a.Policy.RetryMax, max(usual.RetryMax, a.Policy.Floor))
+	setDefault(&a.Policy.Sweep, max(usual.Sweep, a.Policy.Floor))
 	if a.Gate == "" {
 		a.Gate = findGate()
 	}
@@ -65,17 +79,17 @@ func (a Adoption) placed(home string) Adoption {
 }
 
 func (a Adoption) check() error {
-	if err := a.Folders.Validate(); err != nil {
-		return &Refusal{Unit: a.Unit, Reason: err.Error()}
+	if err := errors.Join(a.Folders.Validate(), a.Policy.Validate()); err != nil {
+		return &UsageError{Reason: err.Error()}
 	}
-	if err := a.Policy.Validate(); err != nil {
-		return &Refusal{Unit: a.Unit, Reason: err.Error()}
+	if a.NoTimer && a.AddTimer {
+		return &UsageError{Reason: "a timer is both asked for and declined"}
 	}
 	for role, path := range map[string]string{
 		"spool": a.Folders.Spool, "state": a.Folders.State, "outbox": a.Folders.Outbox, "gate": a.Gate,
 	} {
 		if err := checkPath(role, path); err != nil {
-			return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "give another path"}
+			return &UsageError{Reason: err.Error(), Hint: "give another path"}
 		}
 	}
 	if info, err := os.Stat(a.Gate); !filepath.IsAbs(a.Gate) || strings.Contains(a.Gate, "$") || err != nil || info.Mode()&0o111 == 0 {
@@ -108,9 +122,11 @@ func findGate() string {
 	return name
 }
 
-func setDefault(s *string, value string) {
-	if *s == "" {
-		*s = value
+// setDefault gives what was left zero a value.
+func setDefault[T comparable](to *T, value T) {
+	var zero T
+	if *to == zero {
+		*to = value
 	}
 }
 

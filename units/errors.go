@@ -12,6 +12,16 @@ type Refusal struct {
 // Error gives the reason; the hint is for those who have a place for it.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Unit, r.Reason) }
 
+// A UsageError says that what was asked for cannot be, whatever the unit: a floor out of bounds, a relative folder, a
+// group that there is not.
+type UsageError struct {
+	Reason string
+	Hint   string // may be empty
+}
+
+// Error gives the reason.
+func (e *UsageError) Error() string { return e.Reason }
+
 // A FolderError says that a folder cannot be made, written or reached by the gate.
 type FolderError struct {
 	Path string

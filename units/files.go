@@ -46,7 +46,7 @@ func writeInNewDir(path, text string) error {
 	if err := os.RemoveAll(tmp); err != nil {
 		return fmt.Errorf("making %s: %w", dir, err)
 	}
-	if err := os.MkdirAll(tmp, 0o755); err != nil {
+	if err := makeDirs(tmp); err != nil {
 		return fmt.Errorf("making %s: %w", dir, err)
 	}
 	if err := writeSynced(filepath.Join(tmp, filepath.Base(path)), text); err != nil {
@@ -98,6 +98,31 @@ func syncDir(dir string) error {
 	return nil
 }
 
+// makeDirs makes a folder and what is missing above it, readable for all whatever the umask: systemd's generators, other
+// users' systemctl and the web app look into them.
+func makeDirs(dir string) error {
+	for _, d := range missingDirs(dir) {
+		if err := os.Mkdir(d, 0o755); errors.Is(err, fs.ErrExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if err := setMode(d, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setMode sets the mode of a folder, not through a link.
+func setMode(dir string, mode fs.FileMode) error {
+	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Chmod(mode), d.Close())
+}
+
 // missingDirs names dir and those of its ancestors that are not there, outermost first.
 func missingDirs(dir string) []string {
 	if _, err := os.Lstat(dir); err == nil || dir == "/" || dir == "." {
@@ -123,17 +148,4 @@ func ours(path, unit string) bool {
 	text, _, err := readText(path)
 	r, ok := parseRecord(text)
 	return err == nil && ok && r.Unit == unit
-}
-
-// lock keeps other adoptions of this manager out. The folder it locks is there as long as systemd is.
-func (m *Manager) lock() (unlock func(), err error) {
-	dir, err := os.Open(filepath.Dir(m.runtime))
-	if err != nil {
-		return nil, fmt.Errorf("locking the units: %w", err)
-	}
-	if err := syscall.Flock(int(dir.Fd()), syscall.LOCK_EX); err != nil {
-		dir.Close()
-		return nil, fmt.Errorf("locking the units: %w", err)
-	}
-	return func() { dir.Close() }, nil
 }

@@ -3,10 +3,13 @@ package units
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // An owner is whom a folder is made for; -1 leaves a part as it is.
@@ -17,23 +20,47 @@ type folder struct {
 	path   string
 	mode   fs.FileMode
 	owner  owner
-	insist bool // also when it is there already: the operator named the group
+	insist bool // the operator named the group, so group and mode are set right wherever the folder is
+	mine   bool // it lies in the usual place, or adopt made it, so it follows the unit's user
+	shared bool // the spool or in it: others may have been given it
+	was    int  // whom the unit ran as when the folders were made
 }
 
 // folders says which folders the adoption needs, outermost first. The parents stay with whoever runs adopt, so
 // that nobody can put another folder in the place of one that is mounted into a container (F10).
 func (a Adoption) folders(own owner, web int) []folder {
-	spool := folder{path: a.Folders.Spool, mode: 0o755, owner: own}
+	// The state folder is nobody else's business, so its owner is whom the unit ran as.
+	was := uidOf(a.Folders.State)
+	spool := folder{path: a.Folders.Spool, mode: 0o755, owner: own, shared: true, was: was}
 	if web >= 0 {
-		spool = folder{path: a.Folders.Spool, mode: 0o770 | fs.ModeSetgid, owner: owner{own.uid, web}, insist: true}
+		spool.mode, spool.owner.gid, spool.insist = 0o770|fs.ModeSetgid, web, true
 	}
 	requests := spool
 	requests.path = filepath.Join(spool.path, "requests")
 	return []folder{
 		spool, requests,
-		{path: a.Folders.State, mode: 0o700, owner: own},
-		{path: a.Folders.Outbox, mode: 0o755, owner: own},
+		{path: a.Folders.State, mode: 0o700, owner: own, was: was},
+		{path: a.Folders.Outbox, mode: 0o755, owner: own, was: was},
 	}
+}
+
+// uidOf tells whose a folder is; -1 when it is not there.
+func uidOf(path string) int {
+	if info, err := os.Lstat(path); err == nil {
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			return int(stat.Uid)
+		}
+	}
+	return -1
+}
+
+// foreign tells whether the folder is another's than it would be if adopt made it now.
+func (f folder) foreign() bool {
+	want := f.owner.uid
+	if want < 0 {
+		want = os.Geteuid()
+	}
+	return uidOf(f.path) != want
 }
 
 // wants tells what is to be done about a folder: make it, set it right, or nothing.
@@ -48,47 +75,156 @@ func (f folder) wants() (Op, error) {
 		return None, nil // the web app put it there; the gate sets it right
 	case !info.IsDir():
 		return None, &FolderError{Path: f.path, Err: errors.New("it is no folder"), Hint: "move it away, or name the folder that a link leads to"}
-	case f.insist && !f.fits(info):
+	case f.mend(info).any():
 		return Update, nil
 	}
 	return None, nil
 }
 
-func (f folder) fits(info fs.FileInfo) bool {
-	const all = fs.ModePerm | fs.ModeSetgid
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && info.Mode()&all == f.mode && (f.owner.gid < 0 || int(stat.Gid) == f.owner.gid)
+// A mending is what has to change about a folder that is there; -1 and zero leave a part as it is.
+type mending struct {
+	owner
+	mode fs.FileMode
 }
 
-// make creates the folder, or sets group and mode of one that is there. The last step of the path is never
-// followed through a link: a hostile one could lead anywhere, and this may be root.
+func (m mending) any() bool { return m != mending{owner: owner{-1, -1}} }
+
+// mend compares a folder with what the trigger needs, and leaves alone what an operator may have chosen: owner, group
+// and access list of a spool that was given to a web app, and who else may read the others.
+func (f folder) mend(info fs.FileInfo) mending {
+	m := mending{owner: owner{-1, -1}}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return m
+	}
+	const ours, others = 0o700, 0o022
+	mode := info.Mode() & (fs.ModePerm | fs.ModeSetgid | fs.ModeSticky)
+	if f.mine && f.reowns(int(stat.Uid), mode&others != 0) {
+		m.owner = f.owner
+	}
+	switch {
+	case f.insist && mode&^fs.ModeSticky != f.mode, f.mine && !f.shared && (mode&ours != ours || mode&others != 0):
+		m.mode = f.mode
+	case f.mine && mode&ours != ours:
+		m.mode = mode | ours
+	case m.uid >= 0 && mode&fs.ModeSetgid != 0:
+		m.mode = mode // chown drops it
+	}
+	if f.insist && int(stat.Gid) != f.owner.gid {
+		m.gid, m.mode = f.owner.gid, f.mode
+	}
+	return m
+}
+
+// reowns tells whether a folder of that owner goes over to the unit's user. A spool does only when it was the former
+// user's, or is root's and of no use to anybody, as a killed adopt leaves it: else somebody gave it to a web app.
+func (f folder) reowns(uid int, othersWrite bool) bool {
+	if f.owner.uid < 0 || uid == f.owner.uid {
+		return false
+	}
+	return !f.shared || uid == f.was || (uid == 0 && !othersWrite)
+}
+
+// make creates the folder, or sets owner, group and mode of one that is there. It goes by descriptors, and follows no
+// link in the last step, nor to the spool when it is about requests: a hostile one could lead anywhere, and this may
+// be root.
 func (f folder) make(op Op) error {
-	if op == Create {
-		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
-			return unwritable(f.path, err)
-		}
-		if err := os.Mkdir(f.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return unwritable(f.path, err)
-		}
-	}
-	dir, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return unwritable(f.path, err)
-	}
-	defer dir.Close()
-	uid := f.owner.uid
-	if op == Update {
-		uid = -1
-	}
-	if uid >= 0 || f.owner.gid >= 0 {
-		if err := dir.Chown(uid, f.owner.gid); err != nil {
-			return unwritable(f.path, err)
-		}
-	}
-	if err := dir.Chmod(f.mode); err != nil { // after chown, which drops setgid
+	if err := f.makeAt(op); err != nil {
 		return unwritable(f.path, err)
 	}
 	return nil
+}
+
+func (f folder) makeAt(op Op) error {
+	above, name, follow := filepath.Dir(f.path), filepath.Base(f.path), 0
+	if name == "requests" {
+		follow = unix.O_NOFOLLOW // the spool's parent is not the unit's user's, the spool is
+	} else if op == Create {
+		if err := makeDirs(above); err != nil {
+			return err
+		}
+	}
+	parent, err := unix.Open(above, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC|follow, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(parent)
+	m := mending{f.owner, f.mode}
+	if op == Create {
+		err := unix.Mkdirat(parent, name, 0o700)
+		if errors.Is(err, unix.EEXIST) {
+			op = Update // made by another in between
+		} else if err != nil {
+			return err
+		}
+	}
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	dir := os.NewFile(uintptr(fd), f.path)
+	defer dir.Close()
+	if op == Update {
+		info, err := dir.Stat()
+		if err != nil {
+			return err
+		}
+		m = f.mend(info)
+	}
+	return f.apply(dir, m)
+}
+
+func (f folder) apply(dir *os.File, m mending) error {
+	if m.uid >= 0 && !f.shared {
+		if err := giveFiles(dir, m.owner); err != nil { // before the folder, whose owner says whose they were
+			return err
+		}
+	}
+	if m.uid >= 0 || m.gid >= 0 {
+		if err := dir.Chown(m.uid, m.gid); err != nil {
+			return err
+		}
+	}
+	if m.mode == 0 {
+		return nil
+	}
+	return dir.Chmod(m.mode) // after chown, which drops setgid
+}
+
+// giveFiles gives the files in a state folder or an outbox to a new owner: those of the folder's own owner, who could
+// have put a link to any other there.
+func giveFiles(dir *os.File, to owner) error {
+	var was unix.Stat_t
+	if err := unix.Fstat(int(dir.Fd()), &was); err != nil {
+		return err
+	}
+	const most = 1024 // the gate keeps a handful
+	names, err := dir.Readdirnames(most)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	for _, name := range names {
+		if err := giveFile(int(dir.Fd()), name, was.Uid, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("giving %s to its new owner: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func giveFile(dir int, name string, was uint32, to owner) error {
+	fd, err := unix.Openat(dir, name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil {
+		return err
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFREG || stat.Uid != was {
+		return nil
+	}
+	return unix.Fchownat(fd, "", to.uid, to.gid, unix.AT_EMPTY_PATH)
 }
 
 // unwritable keeps a lack of permission apart from a folder that nobody could write.

@@ -2,7 +2,7 @@ package units_test
 
 import (
 	"fmt"
-	"os"
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -29,18 +29,15 @@ func TestHardening(t *testing.T) {
 			if strings.HasPrefix(c.profile, "user/") != h.IsUser() {
 				continue
 			}
-			text, err := os.ReadFile("hardening/" + c.profile + ".conf")
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := units.Hardening(h.IsUser(), path.Base(c.profile))
 			name := "hard-" + strings.ReplaceAll(c.profile, "/", "-")
 			h.WriteUnit(t, name+".service", "[Service]\nType=oneshot\nTimeoutStartSec=60\n"+c.service+"\n")
-			h.WriteUnit(t, name+".service.d/05-hardening.conf", string(text))
+			h.WriteUnit(t, name+".service.d/05-hardening.conf", text)
 			if got := h.score(t, name+".service"); got > c.score {
 				t.Errorf("%s scores %.1f, want %.1f or less", c.profile, got, c.score)
 			}
 			h.verify(t, name+".service")
-			h.WriteUnit(t, name+".service.d/05-hardening.conf", h.possible(string(text)))
+			h.WriteUnit(t, name+".service.d/05-hardening.conf", h.possible(text))
 			got := h.adopt(t, units.Adoption{Unit: name, Policy: quick})
 			h.verify(t, name+".service", name+".path")
 			h.touch(t, got)
@@ -50,6 +47,17 @@ func TestHardening(t *testing.T) {
 			h.unadopt(t, name, true)
 		}
 	})
+}
+
+// TestProfiles shows that each profile can be had, and no other.
+func TestProfiles(t *testing.T) {
+	for _, user := range []bool{false, true} {
+		for profile, want := range map[string]bool{"api": true, "host": true, "": false, "../user/api": false, "other": false} {
+			if got := strings.Contains(units.Hardening(user, profile), "[Service]"); got != want {
+				t.Errorf("user %t, profile %q: %t", user, profile, got)
+			}
+		}
+	}
 }
 
 var exposure = regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)

@@ -11,7 +11,11 @@ import (
 // the service's own start, and that what an operator switched off stays off.
 func TestHeal(t *testing.T) {
 	each(t, func(t *testing.T, h host) {
-		h.WriteUnit(t, "sick.service", h.oneshot("sick", ""))
+		more := ""
+		if !h.IsUser() { // heal runs as root, and none of this may lead it elsewhere
+			more = "Environment=MANAGERPID=1 XDG_RUNTIME_DIR=/nowhere TRUEUP_USER=true TRUEUP_PATH=other.path\n"
+		}
+		h.WriteUnit(t, "sick.service", h.oneshot("sick", more))
 		got := h.adopt(t, units.Adoption{Unit: "sick", Policy: quick})
 		spool := got.Changes.Adoption.Folders.Spool
 		kill := func() { // F4

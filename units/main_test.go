@@ -109,8 +109,12 @@ func (h host) driveArgs(verb string, arg any) []string {
 
 func (h host) drive(t *testing.T, verb string, arg any) answer {
 	t.Helper()
-	var a answer
-	if err := json.Unmarshal([]byte(h.MustExec(t, h.driveArgs(verb, arg)...)), &a); err != nil {
+	return parseAnswer(t, h.MustExec(t, h.driveArgs(verb, arg)...))
+}
+
+func parseAnswer(t *testing.T, text string) (a answer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
 		t.Fatal(err)
 	}
 	return a

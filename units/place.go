@@ -16,32 +16,20 @@ var filesystems = map[int64]string{
 	unix.DEBUGFS_MAGIC: "debugfs", unix.DEVPTS_SUPER_MAGIC: "devpts", unix.SECURITYFS_MAGIC: "securityfs",
 }
 
-// existing is the nearest ancestor of path that is there, links resolved.
-func existing(path string) string {
-	for {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			return real
+// existing is the nearest ancestor of path that is there, links resolved, and what of path lies below it.
+func existing(path string) (real, rest string) {
+	for there := path; ; there = filepath.Dir(there) {
+		if real, err := filepath.EvalSymlinks(there); err == nil {
+			return real, strings.TrimPrefix(path, there)
 		}
-		if path == "/" || path == "." {
-			return path
+		if there == "/" || there == "." {
+			return path, ""
 		}
-		path = filepath.Dir(path)
 	}
 }
 
 // resolved is path with the links in what there is of it resolved.
-func resolved(path string) string {
-	there := path
-	for {
-		if real, err := filepath.EvalSymlinks(there); err == nil {
-			return filepath.Join(real, strings.TrimPrefix(path, there))
-		}
-		if there == "/" || there == "." {
-			return path
-		}
-		there = filepath.Dir(there)
-	}
-}
+func resolved(path string) string { return filepath.Join(existing(path)) }
 
 // refusePlace refuses folders on file systems that cannot carry a trigger. tmpfs says that it would forget.
 func refusePlace(unit, role, path string) (tmpfs bool, err error) {
@@ -53,7 +41,8 @@ func refusePlace(unit, role, path string) (tmpfs bool, err error) {
 		}
 	}
 	var info, root unix.Statfs_t
-	if err := unix.Statfs(existing(path), &info); err != nil {
+	there, _ := existing(path)
+	if err := unix.Statfs(there, &info); err != nil {
 		return false, &FolderError{Path: path, Err: fmt.Errorf("finding its file system: %w", err)}
 	}
 	name := filesystems[int64(info.Type)]

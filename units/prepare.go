@@ -17,8 +17,8 @@ type adopting struct {
 	props   properties
 	src     source
 	folders []folder
-	path    unitState
-	timer   unitState
+	path    UnitState
+	timer   UnitState
 	parked  bool // a waiting gate was stopped, and is to be started anew
 }
 
@@ -27,6 +27,9 @@ func (m *Manager) file(unit string) string   { return filepath.Join(m.config, un
 func (m *Manager) link(target, unit string) string {
 	return filepath.Join(m.config, target+".wants", unit)
 }
+
+// usual is where the unit's folders are by default.
+func (m *Manager) usual(a Adoption) string { return filepath.Join(m.home, a.stem()) }
 
 // prepare finds out all there is to know, and refuses.
 func (m *Manager) prepare(ctx context.Context, a Adoption) (*adopting, error) {
@@ -38,24 +41,22 @@ func (m *Manager) prepare(ctx context.Context, a Adoption) (*adopting, error) {
 	if err := j.load(ctx, &a); err != nil {
 		return j, err
 	}
-	if a, err = a.complete(m.home); err != nil {
+	if err := j.readRecord(a.Unit); err != nil {
+		return j, err
+	}
+	if a, err = a.keeping(j.had.Adoption).complete(m.home); err != nil {
 		return j, err
 	}
 	j.rec.Adoption, j.changes.Adoption = a, a
+	j.rec.User = j.props.User
 	if err := refuse(a, j.props, j.src); err != nil {
+		return j, err
+	}
+	if err := m.refuseGate(a); err != nil {
 		return j, err
 	}
 	if err := j.findFolders(); err != nil {
 		return j, err
-	}
-	text, _, err := readText(m.dropin(a.Unit))
-	if err != nil {
-		return j, err
-	}
-	if had, ok := parseRecord(text); ok {
-		j.had = had
-	} else if text != "" {
-		return j, &Refusal{Unit: a.Unit, Reason: m.dropin(a.Unit) + " is not ours", Hint: "rename it"}
 	}
 	if err := j.findTriggers(); err != nil {
 		return j, err
@@ -63,6 +64,21 @@ func (m *Manager) prepare(ctx context.Context, a Adoption) (*adopting, error) {
 	j.findMade()
 	j.warn(ctx)
 	return j, nil
+}
+
+// readRecord reads what an earlier Adopt wrote about the unit.
+func (j *adopting) readRecord(unit string) error {
+	file := j.m.dropin(unit)
+	text, _, err := readText(file)
+	if err != nil {
+		return err
+	}
+	had, ok := parseRecord(text)
+	if !ok && text != "" {
+		return &Refusal{Unit: unit, Reason: file + " is not ours", Hint: "rename it"}
+	}
+	j.had = had
+	return nil
 }
 
 // load reads the units as systemd sees them, making sure that it sees what is on disk, also after a kill. An alias
@@ -125,10 +141,17 @@ func (j *adopting) findFolders() error {
 	web := -1
 	if a.WebGroup != "" {
 		if web, err = groupID(a.WebGroup); err != nil {
-			return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the group, or name another with --web-group"}
+			return &UsageError{Reason: err.Error(), Hint: "create the group, or name another with --web-group"}
 		}
 	}
+	if own.uid < 0 && !j.m.user {
+		own.uid = 0
+	}
 	j.folders = a.folders(own, web)
+	for i, f := range j.folders {
+		made := func(dir string) bool { return within(f.path, dir) }
+		j.folders[i].mine = made(j.m.usual(a)) || slices.ContainsFunc(j.had.MadeFolders, made)
+	}
 	return nil
 }
 
@@ -166,7 +189,7 @@ func (j *adopting) findMade() {
 	j.rec.Made = slices.Compact(dirs)
 	j.rec.MadeFolders = j.had.MadeFolders
 	for _, f := range a.named() {
-		usual := within(f.path, filepath.Join(j.m.home, a.stem())) // goes with --purge in any case
+		usual := within(f.path, j.m.usual(a)) // goes with --purge in any case
 		if !usual && len(missingDirs(f.path)) > 0 && !slices.Contains(j.rec.MadeFolders, f.path) {
 			j.rec.MadeFolders = append(j.rec.MadeFolders, f.path)
 		}

@@ -15,10 +15,11 @@ import (
 // folders (a RuntimeDirectory= is removed at the stop of whoever has it) or on its user's other processes
 // (RemoveIPC=), and what is not about access. Everything else is sandbox, known or yet to be invented.
 var (
-	probeDrops = []string{"Type", "RemainAfterExit", "PIDFile", "BusName", "Sockets", "NotifyAccess", "SuccessExitStatus",
+	probeDrops = []string{"ExecCondition", "ExecStartPre", "ExecStart", "ExecStartPost", "ExecReload", "ExecReloadPost", "ExecStop",
+		"ExecStopPost", "Type", "RemainAfterExit", "PIDFile", "BusName", "Sockets", "NotifyAccess", "SuccessExitStatus",
 		"OOMPolicy", "OOMScoreAdjust", "WatchdogSec", "RuntimeMaxSec", "GuessMainPID", "RemoveIPC", "OpenFile",
 		"SyslogIdentifier", "PassEnvironment", "UnsetEnvironment", "CoredumpReceive", "ExitType", "SurviveFinalKillSignal"}
-	probeDropPrefixes = []string{"Exec", "Restart", "RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory",
+	probeDropPrefixes = []string{"Restart", "RuntimeDirectory", "StateDirectory", "CacheDirectory", "LogsDirectory",
 		"ConfigurationDirectory", "Timeout", "Standard", "TTY", "Environment", "LoadCredential", "SetCredential",
 		"ImportCredential", "FileDescriptorStore", "USBFunction", "Utmp", "Log", "StartLimit", "Reload"}
 )
@@ -42,7 +43,7 @@ func (j *adopting) probe(ctx context.Context) (err error) {
 	}
 	defer os.RemoveAll(dir)
 	made := missingDirs(j.m.runtime)
-	if err := os.MkdirAll(j.m.runtime, 0o755); err != nil {
+	if err := makeDirs(j.m.runtime); err != nil {
 		return fmt.Errorf("probing the gate's access: %w", err)
 	}
 	defer func() { err = errors.Join(err, removeProbe(file, made)) }()
@@ -50,7 +51,7 @@ func (j *adopting) probe(ctx context.Context) (err error) {
 		return fmt.Errorf("probing the gate's access: %w", err)
 	}
 	// systemd reads a unit that it does not have yet without a reload. One of this name may be left from a kill.
-	if state, err := j.m.unit(ctx, unit); err == nil && (state.needReload || state.active == "failed") {
+	if state, err := j.m.unit(ctx, unit); err == nil && (state.needReload || state.Active == "failed") {
 		if err := errors.Join(j.m.resetFailed(ctx, unit), j.m.reload(ctx)); err != nil {
 			return err
 		}

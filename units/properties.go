@@ -41,7 +41,10 @@ func (m *Manager) properties(ctx context.Context, unit string) (properties, erro
 	if err != nil {
 		return properties{}, fmt.Errorf("asking systemd about %s: %w", unit, denied(err))
 	}
-	b := bag(all)
+	return propertiesOf(bag(all)), nil
+}
+
+func propertiesOf(b bag) properties {
 	return properties{
 		ID: b.text("Id"), LoadState: b.text("LoadState"), Fragment: b.text("FragmentPath"),
 		FileState: b.text("UnitFileState"), Dropins: b.texts("DropInPaths"),
@@ -57,7 +60,7 @@ func (m *Manager) properties(ctx context.Context, unit string) (properties, erro
 		TimeoutStart:   b.number("TimeoutStartUSec"),
 		IgnoresFailure: b.anyFlag("ExecStart", 2), MoreSuccess: b.filled("SuccessExitStatus"),
 		Restart: b.text("Restart"), TriggeredBy: b.texts("TriggeredBy"), WantedBy: b.texts("WantedBy"),
-	}, nil
+	}
 }
 
 // unbounded tells whether a run that hangs would hang for ever, a oneshot's default (F15).

@@ -14,6 +14,7 @@ const recordMark = "# trueup: "
 // A record is all that has to be known to inspect an adoption or to take it back. It is the drop-in's header.
 type record struct {
 	Adoption
+	User        string   // whom the unit runs as; empty: the manager's own user
 	OwnTimer    bool     // we added the timer
 	Made        []string // folders of units that we made, and that go when they are empty
 	MadeFolders []string // of spool, state and outbox those that we made outside the usual place
@@ -46,6 +47,7 @@ func (r record) header() string {
 	line("sweep", flagSpan(r.Policy.Sweep))
 	line("gate", r.Gate)
 	line("web-group", r.WebGroup)
+	line("user", r.User)
 	line("timer", map[bool]string{true: "ours"}[r.OwnTimer])
 	line("no-timer", map[bool]string{true: "yes"}[r.NoTimer])
 	for _, dir := range r.Made {
@@ -67,7 +69,7 @@ func parseRecord(text string) (r record, ok bool) {
 	spans := map[string]*time.Duration{"floor": &r.Policy.Floor, "retry-max": &r.Policy.RetryMax, "sweep": &r.Policy.Sweep}
 	texts := map[string]*string{
 		"unit": &r.Unit, "spool": &r.Folders.Spool, "state": &r.Folders.State, "outbox": &r.Folders.Outbox,
-		"gate": &r.Gate, "web-group": &r.WebGroup, "replaced": &r.Old.File,
+		"gate": &r.Gate, "web-group": &r.WebGroup, "user": &r.User, "replaced": &r.Old.File,
 	}
 	flags := map[string]*bool{"timer": &r.OwnTimer, "no-timer": &r.NoTimer, "replaced-active": &r.Old.Active}
 	lists := map[string]*[]string{"made": &r.Made, "made-folder": &r.MadeFolders, "replaced-link": &r.Old.Links}

@@ -40,18 +40,18 @@ func renderDropin(r record, src source) string {
 	values["ACCESS"] = access(r.Adoption, src)
 	values["GATE"] = argument(r.Gate)
 	values["FLAGS"] = gateFlags(r)
-	values["PATHARG"] = argument(r.Path())
+	values["HEALFLAGS"] = fmt.Sprintf("--path %s --user=%t", argument(r.Path()), src.user)
 	values["OWN"] = ownLines(src)
 	return fill(dropinText, values)
 }
 
 func common(r record, user bool) map[string]string {
-	undo := "trueup unadopt " + r.Unit
+	arg := r.Unit
 	if user {
-		undo += " --user"
+		arg += " --user"
 	}
 	return map[string]string{
-		"UNDO": undo, "UNIT": r.Unit, "UNITTEXT": specifier(r.Unit),
+		"UNDO": "trueup unadopt " + arg, "UNITARG": arg, "UNIT": r.Unit, "UNITTEXT": specifier(r.Unit),
 		"SPOOL": specifier(r.Folders.Spool), "STATE": specifier(r.Folders.State),
 	}
 }
@@ -68,9 +68,10 @@ func fill(text string, values map[string]string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// gateFlags are the flags of claim and settle: all of them, so that nothing in the unit's environment decides.
+// gateFlags are the flags of claim and settle: all of them, so that nothing in the unit's environment decides. The boot
+// is told since ProcSubset=pid hides where it could be read.
 func gateFlags(r record) string {
-	return fmt.Sprintf("--spool %s --state %s --outbox %s --floor %s --retry-max %s --sweep %s --path %s",
+	return fmt.Sprintf("--spool %s --state %s --outbox %s --floor %s --retry-max %s --sweep %s --path %s --boot %%b",
 		argument(r.Folders.Spool), argument(r.Folders.State), argument(r.Folders.Outbox),
 		flagSpan(r.Policy.Floor), flagSpan(r.Policy.RetryMax), flagSpan(r.Policy.Sweep), argument(r.Path()))
 }

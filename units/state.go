@@ -19,6 +19,16 @@ type UnitState struct {
 	Sub    string `json:"sub"`    // waiting, running, start-pre
 	Result string `json:"result"` // success, or how it failed
 	File   string `json:"file"`   // enabled, disabled
+
+	fragment   string
+	dropins    []string
+	needReload bool
+}
+
+// PathState is the path unit.
+type PathState struct {
+	UnitState
+	Since time.Time `json:"since"` // when it last began to watch; zero: not since it was loaded
 }
 
 // TimerState is a timer that starts the unit.
@@ -31,14 +41,21 @@ type TimerState struct {
 // ServiceState is the adopted service.
 type ServiceState struct {
 	UnitState
-	Text string `json:"text"` // what the gate or the run says that it is doing
+	Text      string    `json:"text"`      // what the gate or the run says that it is doing
+	Unbounded bool      `json:"unbounded"` // it has no start timeout, so a run that hangs hangs for ever
+	User      string    `json:"user"`      // its User=; empty: the manager's own
+	Since     time.Time `json:"since"`     // when it came into this state
 }
 
 // TriggerState is everything about a trigger that systemd knows.
 type TriggerState struct {
-	Path    UnitState    `json:"path"`
+	Path    PathState    `json:"path"`
 	Timers  []TimerState `json:"timers"`
 	Service ServiceState `json:"service"`
+
+	// Drifted: the drop-in is not what Adopt would write for the unit as it is now, most often since the unit's own
+	// ExecStartPre= lines or its User= have changed. Adopt sets it right.
+	Drifted bool `json:"drifted"`
 }
 
 // Prompt tells whether a touch is noticed: the path unit watches, or has started the service.
@@ -69,15 +86,19 @@ func (m *Manager) Trigger(ctx context.Context, unit string) (TriggerState, error
 	if err != nil {
 		return s, err
 	}
-	a := Adoption{Unit: unit}
 	service, err := m.state(ctx, unit, &s.Service.UnitState)
 	if err != nil {
 		return s, err
 	}
-	s.Service.Text = service.text("StatusText")
-	if _, err := m.state(ctx, a.Path(), &s.Path); err != nil {
+	p := propertiesOf(service)
+	s.Service.Text, s.Service.User, s.Service.Unbounded = service.text("StatusText"), p.User, p.unbounded()
+	s.Service.Since = wall(service.number("StateChangeTimestamp"))
+	s.Drifted = m.drifted(unit, p)
+	path, err := m.state(ctx, Adoption{Unit: unit}.Path(), &s.Path.UnitState)
+	if err != nil {
 		return s, err
 	}
+	s.Path.Since = wall(path.number("ActiveEnterTimestamp"))
 	for _, name := range service.texts("TriggeredBy") {
 		if !strings.HasSuffix(name, ".timer") {
 			continue
@@ -93,6 +114,19 @@ func (m *Manager) Trigger(ctx context.Context, unit string) (TriggerState, error
 	return s, nil
 }
 
+// drifted tells whether Adopt would write another drop-in. What cannot be read cannot be told.
+func (m *Manager) drifted(unit string, p properties) bool {
+	text, _, err := readText(m.dropin(unit))
+	rec, adopted := parseRecord(text)
+	if err != nil || !adopted {
+		return false
+	}
+	rec.User = p.User
+	src, err := m.readSource(unit, p)
+	return err == nil && renderDropin(rec, src) != text
+}
+
+// state asks for all properties of a unit, and notes those that every unit has.
 func (m *Manager) state(ctx context.Context, unit string, to *UnitState) (bag, error) {
 	all, err := m.conn.GetAllPropertiesContext(ctx, unit)
 	if err != nil {
@@ -100,8 +134,15 @@ func (m *Manager) state(ctx context.Context, unit string, to *UnitState) (bag, e
 	}
 	b := bag(all)
 	*to = UnitState{Unit: unit, Load: b.text("LoadState"), Active: b.text("ActiveState"), Sub: b.text("SubState"),
-		Result: b.text("Result"), File: b.text("UnitFileState")}
+		Result: b.text("Result"), File: b.text("UnitFileState"),
+		fragment: b.text("FragmentPath"), dropins: b.texts("DropInPaths"), needReload: b.flag("NeedDaemonReload")}
 	return b, nil
+}
+
+// unit is state for callers that need no more than that.
+func (m *Manager) unit(ctx context.Context, name string) (s UnitState, err error) {
+	_, err = m.state(ctx, name, &s)
+	return s, err
 }
 
 // elapses is when a timer fires next, on the wall clock. systemd counts its monotonic part in CLOCK_MONOTONIC.

@@ -15,35 +15,29 @@ const (
 	timersTarget = "timers.target"
 )
 
-// unitState is what systemd says about a path or a timer.
-type unitState struct {
-	load, fragment, active, fileState string
-	dropins                           []string
-	needReload                        bool
-}
-
-func (m *Manager) unit(ctx context.Context, name string) (unitState, error) {
-	all, err := m.conn.GetUnitPropertiesContext(ctx, name)
-	if err != nil {
-		return unitState{}, fmt.Errorf("asking systemd about %s: %w", name, denied(err))
-	}
-	b := bag(all)
-	return unitState{load: b.text("LoadState"), fragment: b.text("FragmentPath"), active: b.text("ActiveState"),
-		fileState: b.text("UnitFileState"), dropins: b.texts("DropInPaths"), needReload: b.flag("NeedDaemonReload")}, nil
-}
-
 // findTriggers looks at the path unit and the timers there are.
 func (j *adopting) findTriggers() error {
 	a := j.rec.Adoption
 	if err := j.findOldPath(); err != nil {
 		return err
 	}
-	j.changes.Timers = j.foreignTimers()
-	if len(j.changes.Timers) == 0 && !a.NoTimer {
+	foreign := j.foreignTimers()
+	j.changes.Timers = foreign
+	if j.wantsTimer(foreign) {
 		j.rec.OwnTimer, j.changes.OwnTimer = true, true
-		j.changes.Timers = []string{a.Timer()}
+		j.changes.Timers = append(foreign, a.Timer())
 	}
 	return nil
+}
+
+// wantsTimer tells whether the unit is to have a timer of ours: when nothing else starts it regularly; and one that it
+// has stays, whatever was added beside it, until NoTimer declines it.
+func (j *adopting) wantsTimer(foreign []string) bool {
+	a := j.rec.Adoption
+	if a.NoTimer || slices.Contains(foreign, a.Timer()) {
+		return false
+	}
+	return len(foreign) == 0 || j.had.OwnTimer
 }
 
 // foreignTimers are those that start the unit and are not ours, and a UNIT.timer that nobody has loaded yet.
@@ -55,7 +49,7 @@ func (j *adopting) foreignTimers() []string {
 			out = append(out, unit)
 		}
 	}
-	if j.timer.load == "loaded" && !ours(j.timer.fragment, a.Unit) {
+	if j.timer.Load == "loaded" && !ours(j.timer.fragment, a.Unit) {
 		out = append(out, a.Timer())
 	}
 	slices.Sort(out)
@@ -68,11 +62,11 @@ func (j *adopting) findOldPath() error {
 	a, m := j.rec.Adoption, j.m
 	j.rec.Old = j.had.Old
 	file := j.path.fragment
-	if j.path.load == "masked" {
+	if j.path.Load == "masked" {
 		file = m.file(a.Path())
 	}
 	info, err := os.Lstat(file)
-	if j.path.load == "not-found" || err != nil || ours(file, a.Unit) {
+	if j.path.Load == "not-found" || err != nil || ours(file, a.Unit) {
 		return nil
 	}
 	if !a.Replace && !j.had.Old.any() {
@@ -90,7 +84,7 @@ func (j *adopting) findOldPath() error {
 	if err != nil {
 		return err
 	}
-	j.rec.Old = replaced{File: file, Links: links, Active: j.path.active == "active"}
+	j.rec.Old = replaced{File: file, Links: links, Active: j.path.Active == "active"}
 	return nil
 }
 

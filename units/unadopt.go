@@ -24,7 +24,7 @@ func (m *Manager) Unadopt(ctx context.Context, unit string, o UnadoptOptions) (C
 		return changes, err
 	}
 	if !o.DryRun {
-		unlock, err := m.lock()
+		unlock, err := m.lock(ctx)
 		if err != nil {
 			return changes, err
 		}
@@ -133,12 +133,12 @@ func (r recorder) dropUnit(ctx context.Context, m *Manager, service, unit, targe
 	if err != nil {
 		return err
 	}
-	if state.active == "active" || state.active == "failed" {
+	if state.Active == "active" || state.Active == "failed" {
 		if err := r.do(Stop, unit, func() error {
 			if err := m.stop(ctx, unit); err != nil {
 				return err
 			}
-			if state.active == "failed" {
+			if state.Active == "failed" {
 				return m.resetFailed(ctx, unit)
 			}
 			return nil
@@ -187,7 +187,7 @@ func (r recorder) dropDropin(m *Manager, rec record) error {
 // purge removes the folders: those in the default place, and those that Adopt made elsewhere. One that was there
 // before may hold more than ours.
 func (r recorder) purge(m *Manager, rec record) error {
-	base := filepath.Join(m.home, rec.stem())
+	base := m.usual(rec.Adoption)
 	for _, f := range rec.named() {
 		if _, err := os.Lstat(f.path); err != nil {
 			continue

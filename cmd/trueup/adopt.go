@@ -22,7 +22,7 @@ func adoptVerb(u *ui) *cobra.Command {
 
 It adds a path unit, one drop-in, three folders, and a five-minute timer when nothing else triggers
 the service; the service file and its timer stay as they are. Adopting again changes only what
-differs. trueup unadopt takes it all away again.`,
+differs: a flag that is left out keeps what was adopted before. trueup unadopt takes it all away again.`,
 		Example: "  sudo trueup adopt web-reconciler.service --web-group web",
 		Args:    exactly(1, "one UNIT.service"),
 	}
@@ -34,12 +34,16 @@ differs. trueup unadopt takes it all away again.`,
 	f.DurationVar(&a.Policy.Floor, "floor", 0, "least time `D` between a run and the next (30s)")
 	f.DurationVar(&a.Policy.RetryMax, "retry-max", 0, "longest wait `D` after failures (5m)")
 	f.StringVar(&a.WebGroup, "web-group", "", "the `GROUP` that may write the spool")
-	f.BoolVar(&a.NoTimer, "no-timer", false, "add no timer, even if none triggers the unit")
+	f.BoolVar(&a.NoTimer, "no-timer", false, "add no timer, even if none triggers the unit; --no-timer=false takes that back")
 	f.BoolVar(&a.Replace, "replace", false, "put a UNIT.path that is not trueup's aside; unadopt brings it back")
 	f.BoolVar(&a.DryRun, "dry-run", false, "change nothing, only say what would change")
 	f.BoolVar(&a.NoStart, "no-start", false, "write everything, enable and start nothing")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		a.Unit = args[0]
+		if err := nothingEmpty(c); err != nil {
+			return err
+		}
+		a.AddTimer = c.Flags().Changed("no-timer") && !a.NoTimer
 		for _, dir := range []*string{&a.Folders.Spool, &a.Folders.State, &a.Folders.Outbox} {
 			if *dir != "" {
 				*dir, _ = filepath.Abs(*dir)
@@ -61,6 +65,16 @@ differs. trueup unadopt takes it all away again.`,
 		return nil
 	}
 	return c
+}
+
+// nothingEmpty refuses flags that were given and say nothing: left out, they keep what was adopted before.
+func nothingEmpty(c *cobra.Command) error {
+	for _, name := range []string{"spool", "state", "outbox", "floor", "retry-max", "web-group"} {
+		if f := c.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "0s") {
+			return usageError("leave it out to keep what was adopted before, or the default", "adopt: --%s is given, and empty", name)
+		}
+	}
+	return nil
 }
 
 func sayAdopted(u *ui, c units.Changes, wish units.Adoption) {
@@ -166,6 +180,9 @@ func marks(op units.Op) string {
 func adoptError(doing string, err error) error {
 	if refusal, ok := errors.AsType[*units.Refusal](err); ok {
 		return fail(exitUnadoptable, refusal.Hint, "%s %s: %s", doing, refusal.Unit, refusal.Reason)
+	}
+	if usage, ok := errors.AsType[*units.UsageError](err); ok {
+		return fail(exitUsage, usage.Hint, "%s: %w", doing, err)
 	}
 	if folder, ok := errors.AsType[*units.FolderError](err); ok {
 		return fail(exitState, folder.Hint, "%s: %w", doing, err)

@@ -38,10 +38,12 @@ func demo(ctx context.Context, u *ui) (err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, demoLimit, errTooLong)
 	defer cancel()
 	s, err := newStage(u)
+	if s != nil {
+		defer func() { err = errors.Join(err, s.clear()) }()
+	}
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.clear()) }()
 	u.say("a web app writes a number and touches; the host copies it, at most once in %s (the floor), and every %s anyway",
 		span(demoFloor), span(demoSweep))
 	for _, act := range s.acts() {

@@ -166,7 +166,7 @@ func dead(pid int) bool {
 
 // clear ends the watch and removes the folder.
 func (s *stage) clear() error {
-	if s.watch != nil && s.watch.ProcessState == nil {
+	if s.watch != nil && s.watch.Process != nil && s.watch.ProcessState == nil {
 		_ = s.watch.Process.Signal(syscall.SIGTERM)
 		gone := time.AfterFunc(killAfter, func() { _ = s.watch.Process.Kill() })
 		_ = s.watch.Wait()

@@ -148,7 +148,7 @@ func count(n int, one, many string) string {
 	return thousands(n) + " " + many
 }
 
-func (s *stage) title(text string) { s.ui.say("\n%s", s.ui.painted(s.ui.out, bold, text)) }
+func (s *stage) title(text string) { s.ui.draw("\n%s", s.ui.painted(s.ui.out, bold, text)) }
 
 func (s *stage) line(at time.Time, format string, args ...any) {
 	s.ui.say("  %7.3f s  %s", at.Sub(s.began).Seconds(), fmt.Sprintf(format, args...))
@@ -173,7 +173,7 @@ func (s *stage) chart() {
 		if r.outcome == "ok" {
 			colour = green
 		}
-		s.ui.say("run %2d  %s  %s", i+1, s.ui.painted(s.ui.out, colour, fmt.Sprintf("%-*s", columns, bar)), text)
+		s.ui.draw("run %2d  %s  %s", i+1, s.ui.painted(s.ui.out, colour, fmt.Sprintf("%-*s", columns, bar)), text)
 	}
 	s.ui.say("")
 }

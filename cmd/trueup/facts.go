@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"trueup/reconcile/trigger"
+	"trueup/units"
 )
 
 // facts is what can be seen of one trigger at one moment. What it means is the matter of findings.go.
@@ -28,26 +29,19 @@ type facts struct {
 	shown    trigger.Status
 	shownErr error // the outbox cannot be read
 	spoolErr error
-	sharing  []string // other units with the same spool or state
+	asked    time.Time // since when something asks in the spool; zero: nothing does
+	sharing  []string  // other units with the same spool or state
 
 	systemd *systemdFacts // nil for trueup watch
 	watch   watching
+	lockErr error // what the lock of trueup watch is, where it is no file
 }
 
 // systemdFacts is what systemd says about the units of one trigger.
 type systemdFacts struct {
-	pathLoaded, pathEnabled            bool
-	pathActive, pathSub, pathResult    string // in systemd's words
-	pathStarted                        bool   // since the boot
-	spoolUnwatched                     bool   // the path unit watches another folder than the one that stands there
-	service, serviceSub, serviceResult string
-	serviceSince                       time.Time // of its state
-	unbounded                          bool      // no TimeoutStartSec=
-	runsAs                             string    // User=
-	timer                              string    // what triggers the unit regularly; empty when nothing does
-	timerActive, timerElapsed          bool      // it runs; it will not fire again by itself
-	timerDeclined                      bool      // adopted with --no-timer
-	nextSweep                          time.Time // zero when no timer runs
+	units.TriggerState
+	spoolUnwatched bool // the path unit watches another folder than the one that stands there
+	timerDeclined  bool // adopted with --no-timer
 }
 
 // watching tells whether a trueup watch holds the state folder.
@@ -78,12 +72,12 @@ func gather(ctx context.Context, p place, all []place) (facts, error) {
 	}
 	f.sharing = sharing(p, all)
 	if p.unit == "" {
-		f.watch = watched(p.folders.State)
+		f.watch, f.lockErr = watched(p.folders.State)
 		return f, nil
 	}
 	var err error
 	if f.systemd, err = askSystemd(ctx, p); err == nil && f.stateErr == nil {
-		f.stateErr = foreign(p.folders.State, f.systemd.runsAs)
+		f.stateErr = foreign(p.folders.State, f.systemd.Service.User)
 	}
 	return f, err
 }
@@ -97,10 +91,23 @@ func (f *facts) readTrouble() error {
 		err = errors.Join(err, &fs.PathError{Op: "writing", Path: dir, Err: accessErr})
 	}
 	var disk unix.Statfs_t
-	if unix.Statfs(dir, &disk) == nil && disk.Blocks > 0 && disk.Bavail == 0 {
-		err = errors.Join(err, &fs.PathError{Op: "writing", Path: dir, Err: unix.ENOSPC})
+	if unix.Statfs(dir, &disk) == nil {
+		if fullErr := full(disk); fullErr != nil {
+			err = errors.Join(err, &fs.PathError{Op: "writing", Path: dir, Err: fullErr})
+		}
 	}
 	return err
+}
+
+// full tells of a file system that takes no new file. Some count neither blocks nor inodes.
+func full(disk unix.Statfs_t) error {
+	switch {
+	case disk.Blocks > 0 && disk.Bavail == 0:
+		return unix.ENOSPC
+	case disk.Files > 0 && disk.Ffree == 0:
+		return errors.New("no inodes left on device")
+	}
+	return nil
 }
 
 // foreign tells of a folder that belongs to somebody else than the service's User=, and that only its owner may
@@ -125,7 +132,9 @@ func (f *facts) lookAtSpool() {
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		f.spoolErr = &fs.PathError{Op: "looking at", Path: f.folders.Spool, Err: unix.ENOTDIR}
+		return
 	}
+	f.asked = askedSince(f.folders.Spool)
 }
 
 // sharing finds the units whose folders are also this one's, under whatever path.
@@ -142,21 +151,29 @@ func sharing(p place, all []place) (others []string) {
 	return others
 }
 
-// watched looks for the lock that a running trueup watch holds.
-func watched(state string) watching {
-	fd, err := unix.Open(state+"/watch.lock", unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		if errors.Is(err, unix.ENOENT) {
-			return watchOff
-		}
-		return watchUnknown
+// watched looks for the lock that a running trueup watch holds. Whatever stands in its place, it is not waited for.
+func watched(state string) (watching, error) {
+	path := state + "/watch.lock"
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	switch err {
+	case nil:
+	case unix.ENOENT, unix.ENOTDIR:
+		return watchOff, nil
+	case unix.EACCES:
+		return watchUnknown, nil
+	default:
+		return watchUnknown, &fs.PathError{Op: "opening", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return watchUnknown, &fs.PathError{Op: "reading", Path: path, Err: errors.Join(err, errors.New("not a regular file"))}
+	}
 	switch unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) {
 	case nil:
-		return watchOff
+		return watchOff, nil
 	case unix.EWOULDBLOCK:
-		return watchOn
+		return watchOn, nil
 	}
-	return watchUnknown
+	return watchUnknown, nil
 }

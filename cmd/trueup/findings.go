@@ -26,10 +26,13 @@ func (f facts) needs() []finding {
 	need := func(do, format string, args ...any) {
 		found = append(found, finding{fmt.Sprintf(format, args...), do})
 	}
-	if f.systemd != nil {
+	switch {
+	case f.systemd != nil:
 		f.needsOfPath(need)
-	} else if f.watch == watchOff {
+	case f.watch == watchOff:
 		need("trueup watch --spool DIR --state "+quoted(f.folders.State)+" -- COMMAND", "stopped: no trueup watch runs on %s", f.folders.State)
+	case f.lockErr != nil:
+		need("rm "+quoted(f.folders.State+"/watch.lock"), "damaged: %s, so nobody can tell whether trueup watch runs", oneLine(f.lockErr))
 	}
 	f.needsOfRuns(need)
 	f.needsOfFolders(need)
@@ -42,47 +45,46 @@ func (f facts) needs() []finding {
 func (f facts) needsOfPath(need func(do, format string, args ...any)) {
 	s, path := f.systemd, f.stem()+".path"
 	switch {
-	case !s.pathLoaded:
+	case s.Path.Load != "loaded":
 		need(f.trueup("adopt", f.unit), "gone: there is no %s, so touches go unheard", path)
-	case s.pathActive == "failed" && s.pathEnabled:
+	case s.Dead():
 		until := "until somebody revives it: no timer runs"
-		if !s.nextSweep.IsZero() {
-			until = fmt.Sprintf("until the next sweep, in %s, revives it", span(s.nextSweep.Sub(f.now)))
+		if next := s.nextSweep(); !next.IsZero() {
+			until = fmt.Sprintf("until the next sweep, in %s, revives it", span(next.Sub(f.now)))
 		}
 		need(f.systemctl(fmt.Sprintf("reset-failed %s %s && %s", quoted(path), quoted(f.unit), f.systemctl("start "+quoted(path)))),
-			"dead: %s has failed (%s), so touches go unheard %s", path, s.pathResult, until)
-	case s.pathEnabled && s.pathActive == "inactive" && !s.pathStarted:
+			"dead: %s has failed (%s), so touches go unheard %s", path, s.Path.Result, until)
+	case s.pathEnabled() && !s.Prompt() && s.Path.Since.IsZero():
 		need(f.systemctl("start "+quoted(path)), "not started: %s is enabled and was not started, so touches go unheard", path)
 	case s.spoolUnwatched:
 		need(f.systemctl("restart "+quoted(path)),
 			"unheard: %s is not the folder that %s watches; something was mounted over it, or it was made anew", f.folders.Spool, path)
 	}
 	f.needsOfTimer(need)
+	if s.Drifted {
+		need(f.trueup("adopt", f.unit)+" # copies its ExecStartPre= lines anew", "drifted: the unit has changed since it was adopted")
+	}
 }
 
 func (f facts) needsOfTimer(need func(do, format string, args ...any)) {
 	const loss = "nothing heals drift, nor revives a dead trigger"
-	s := f.systemd
+	timer := f.systemd.timer()
 	switch {
-	case s.timer == "" && !s.timerDeclined:
+	case timer.Unit == "" && !f.systemd.timerDeclined:
 		need(f.trueup("adopt", f.unit), "no timer: %s", loss)
-	case s.timer != "" && !s.timerActive:
-		need(f.systemctl("enable --now "+quoted(s.timer)), "no timer: %s does not run, so %s", s.timer, loss)
-	case s.timerElapsed && s.service == "inactive":
-		need(f.systemctl("cat "+quoted(s.timer))+" # OnUnitActiveSec= alone never fires: add OnActiveSec=",
-			"no timer: %s will not fire again, so %s", s.timer, loss)
+	case timer.Unit != "" && timer.Active != "active":
+		need(f.systemctl("enable --now "+quoted(timer.Unit)), "no timer: %s does not run, so %s", timer.Unit, loss)
+	case timer.Sub == "elapsed" && f.systemd.Service.Active == "inactive":
+		need(f.systemctl("cat "+quoted(timer.Unit))+" # OnUnitActiveSec= alone never fires: add OnActiveSec=",
+			"no timer: %s will not fire again, so %s", timer.Unit, loss)
 	}
 }
 
 func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
-	if c := f.state.Claim; c != nil && c.Attempt >= manyFailures {
-		failures := c.Attempt - 1
-		if f.phase() == trigger.Failing {
-			failures = c.Attempt
-		}
+	if failures := f.failures(); failures >= manyFailures {
 		result := ""
-		if f.systemd != nil && f.systemd.serviceResult != "success" {
-			result = " (" + f.systemd.serviceResult + ")"
+		if f.systemd != nil && f.systemd.Service.Result != "success" {
+			result = " (" + f.systemd.Service.Result + ")"
 		}
 		need(f.journal("-n 50"), "failing: the run has failed %d times in a row%s; %s", failures, result, f.lastSuccess())
 	}
@@ -93,17 +95,35 @@ func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
 		}
 		need(do, "hanging: %s for %s, and nothing bounds it", what, span(since))
 	}
+	switch late := f.overdue(); {
+	case f.unrecorded():
+		need(f.journal("-p warning"), "unrecorded: the state folder takes no claim; the requests stay, and one run a floor goes on")
+	case late > 0:
+		need(f.journal("-p warning"), "overdue: asked for %s ago and not taken", span(late))
+	}
+}
+
+// failures is how many runs in a row have failed. The attempt that is on has not, so far.
+func (f facts) failures() int {
+	c := f.state.Claim
+	switch {
+	case c == nil:
+		return 0
+	case f.phase() == trigger.Failing:
+		return c.Attempt
+	}
+	return c.Attempt - 1
 }
 
 // hanging is how long something has been going on that should be over.
 func (f facts) hanging() (time.Duration, string) {
 	if s := f.systemd; s != nil {
-		age := f.now.Sub(s.serviceSince)
+		age := f.now.Sub(s.Service.Since)
 		switch {
-		case s.service != "activating" || !s.unbounded:
-		case s.serviceSub == "start-pre" && age > max(f.policy.Floor, f.policy.RetryMax)+tooLong:
+		case s.Service.Active != "activating" || !s.Service.Unbounded:
+		case s.Service.Sub == "start-pre" && age > max(f.policy.Floor, f.policy.RetryMax)+tooLong:
 			return age, "the gate, or a command before the run, has been going on"
-		case s.serviceSub != "start-pre" && age > tooLong:
+		case s.Service.Sub != "start-pre" && age > tooLong:
 			return age, "the run has been going on"
 		}
 		return 0, ""
@@ -137,10 +157,10 @@ func (f facts) warnings() (lines []string) {
 	if f.systemd == nil {
 		return nil
 	}
-	if f.systemd.unbounded {
+	if f.systemd.Service.Unbounded {
 		lines = append(lines, "no TimeoutStartSec=: a hung run would block the trigger for ever")
 	}
-	if f.systemd.timer == "" && f.systemd.timerDeclined {
+	if f.systemd.timer().Unit == "" && f.systemd.timerDeclined {
 		lines = append(lines, "no timer: nothing heals drift, nor revives a dead trigger")
 	}
 	return lines

@@ -40,7 +40,7 @@ func keep(ctx context.Context, watch int, command []string) error {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, syscall.SIGTERM)
 	if ctx.Err() != nil || os.Getppid() != watch { // told to stop, or the watch killed, before it was listening
-		return &failure{code: exitInterrupted}
+		return &failure{code: exitSignal + int(syscall.SIGTERM)}
 	}
 	runtime.LockOSThread() // for the command's own Pdeathsig, should the keeper be killed
 	c := exec.Command(command[0], command[1:]...)
@@ -72,7 +72,7 @@ func exitLike(err error) error {
 	}
 	code := exit.ExitCode()
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		code = 128 + int(status.Signal())
+		code = exitSignal + int(status.Signal())
 	}
 	return &failure{code: code}
 }

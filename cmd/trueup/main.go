@@ -15,15 +15,32 @@ import (
 var version = "devel"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// Whoever asks again is not made to wait; the same keystroke may come twice, through a shell or make.
-	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(untilTold(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	u := newUI(stdout, stderr)
 	root := newRoot(u)
 	root.SetArgs(args)
-	return u.exit(root.ExecuteContext(ctx))
+	return u.exit(ctx, root.ExecuteContext(ctx))
+}
+
+// told is why a context ends: a signal asked the program to stop. That is a cancellation, for whoever asks.
+type told struct{ syscall.Signal }
+
+func (t told) Error() string      { return t.String() }
+func (told) Is(target error) bool { return target == context.Canceled }
+
+// untilTold is a context that ends when the program is told to stop.
+func untilTold() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s, _ := (<-signals).(syscall.Signal)
+		cancel(told{s})
+		// Whoever asks again is not made to wait; the same keystroke may come twice, through a shell or make.
+		time.AfterFunc(time.Second, func() { signal.Stop(signals) })
+	}()
+	return ctx
 }

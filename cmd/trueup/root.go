@@ -45,11 +45,14 @@ func newRoot(u *ui) *cobra.Command {
 		Args:    knownVerb,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 
+		Version:       fullVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetOut(u.out)
 	root.SetErr(u.err)
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.Flags().Bool("version", false, "print the version")
 	root.SetHelpTemplate(helpText)
 	root.SetUsageTemplate(usageText)
 	root.SetHelpCommand(&cobra.Command{Hidden: true})
@@ -58,7 +61,7 @@ func newRoot(u *ui) *cobra.Command {
 	})
 	root.AddCommand(
 		adoptVerb(u), unadoptVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u),
-		demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
+		hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	for _, c := range root.Commands() {

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 
@@ -86,20 +90,32 @@ func look(ctx context.Context, chosen, all []place) (reports []facts, err error)
 }
 
 func show(u *ui, reports []facts, asJSON bool) error {
-	if asJSON {
-		encoder := json.NewEncoder(u.out)
-		encoder.SetIndent("", "  ")
-		encoder.SetEscapeHTML(false)
-		return encoder.Encode(statusDocument(reports))
+	if !asJSON {
+		u.say("%s", strings.Join(statusText(reports), "\n"))
+		return nil
 	}
-	for i, f := range reports {
-		if len(reports) > 1 {
-			if i > 0 {
-				u.say("")
-			}
-			u.say("%s", f.unit)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(statusDocument(reports)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(u.out, printableJSON(text.String()))
+	return err
+}
+
+// printableJSON escapes what encoding/json leaves as it is and a terminal would obey. Such runes stand in strings only.
+func printableJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
 		}
-		u.say("%s", strings.Join(statusText(f), "\n"))
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
 	}
-	return nil
+	return b.String()
 }

@@ -66,9 +66,9 @@ func document(f facts) statusJSON {
 	if s := f.systemd; s != nil {
 		path := s.path()
 		d.Trigger.Path = &path
-		d.Trigger.NextSweep = instant(s.nextSweep)
-		if s.timer != "" {
-			d.Trigger.Timer = &s.timer
+		d.Trigger.NextSweep = instant(s.nextSweep())
+		if timer := s.timer().Unit; timer != "" {
+			d.Trigger.Timer = &timer
 		}
 	}
 	return d
@@ -77,18 +77,18 @@ func document(f facts) statusJSON {
 // path is what becomes of a touch: waiting and running hear it.
 func (s *systemdFacts) path() string {
 	switch {
-	case !s.pathLoaded:
+	case s.Path.Load != "loaded":
 		return "missing"
-	case s.pathActive == "failed":
+	case s.Path.Active == "failed":
 		return "failed"
-	case s.pathActive == "inactive" && !s.pathEnabled:
+	case !s.Prompt() && !s.pathEnabled():
 		return "disabled"
-	case s.pathActive == "inactive":
+	case !s.Prompt():
 		return "stopped"
 	case s.spoolUnwatched:
 		return "unheard"
 	}
-	return s.pathSub
+	return s.Path.Sub
 }
 
 // published is what the outbox shows, or would show if there were one.

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"trueup/reconcile/trigger"
+	"trueup/units"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,15 +36,28 @@ func well() facts {
 		now: noon, uptime: time.Hour, boot: bootID,
 		state: trigger.State{Settled: trigger.Settled{Epoch: "E", N: 7, Covered: 7, CoveredUntil: covered, Finished: before(40 * time.Second)}},
 		shown: trigger.Status{Version: 1, Unit: "web.service", Epoch: "E", Claims: 7, Settled: 7, CoveredUntil: &covered, State: trigger.Idle},
-		systemd: &systemdFacts{pathLoaded: true, pathEnabled: true, pathActive: "active", pathSub: "waiting", pathResult: "success",
-			pathStarted: true, service: "inactive", serviceSub: "dead", serviceResult: "success", serviceSince: noon.Add(-40 * time.Second),
-			timer: "web.timer", timerActive: true, nextSweep: noon.Add(3*time.Minute + 10*time.Second)},
+		systemd: &systemdFacts{TriggerState: units.TriggerState{
+			Path: units.PathState{Since: noon.Add(-time.Hour), UnitState: units.UnitState{
+				Unit: "web.path", Load: "loaded", File: "enabled", Active: "active", Sub: "waiting", Result: "success"}},
+			Service: units.ServiceState{Since: noon.Add(-40 * time.Second), UnitState: units.UnitState{
+				Unit: "web.service", Active: "inactive", Sub: "dead", Result: "success"}},
+			Timers: []units.TimerState{{Next: noon.Add(3*time.Minute + 10*time.Second), UnitState: units.UnitState{
+				Unit: "web.timer", Active: "active", Sub: "waiting"}}},
+		}},
 	}
 }
 
 func claim(attempt int, age time.Duration) *trigger.Claim {
 	return &trigger.Claim{Epoch: "E", N: 8, Claimed: noon.Add(-age), At: time.Hour - age, Boot: bootID, Attempt: attempt, All: true}
 }
+
+// serve puts the service into a state, since then.
+func (f *facts) serve(active, sub string, age time.Duration) {
+	f.systemd.Service.Active, f.systemd.Service.Sub, f.systemd.Service.Since = active, sub, noon.Add(-age)
+	f.systemd.Path.Sub = "running"
+}
+
+func (f *facts) stopPath() { f.systemd.Path.Active, f.systemd.Path.Sub = "inactive", "dead" }
 
 var statusCases = []struct {
 	name  string
@@ -55,41 +72,78 @@ var statusCases = []struct {
 	{"running", 0, func(f *facts) {
 		f.shown.State, f.state.Claim = trigger.Running, claim(1, 5*time.Second)
 		f.state.Claim.All, f.state.Claim.Requests = false, []string{"web:one", "web:two"}
-		f.systemd.pathSub, f.systemd.service, f.systemd.serviceSub = "running", "activating", "start"
+		f.serve("activating", "start", 5*time.Second)
 	}},
 	{"retrying", 0, func(f *facts) { f.shown.State, f.state.Claim = trigger.Failing, claim(1, 12*time.Second) }},
 	{"failing", 1, func(f *facts) {
-		f.shown.State, f.state.Claim, f.systemd.serviceResult = trigger.Failing, claim(4, 70*time.Second), "exit-code"
+		f.shown.State, f.state.Claim, f.systemd.Service.Result = trigger.Failing, claim(4, 70*time.Second), "exit-code"
 	}},
-	{"dead", 1, func(f *facts) { f.systemd.pathActive, f.systemd.pathResult = "failed", "unit-start-limit-hit" }},
+	{"third-attempt", 0, func(f *facts) { // two have failed
+		f.shown.State, f.state.Claim = trigger.Running, claim(3, 5*time.Second)
+		f.serve("activating", "start", 5*time.Second)
+	}},
+	{"many-names", 0, func(f *facts) {
+		f.shown.State, f.state.Claim = trigger.Running, claim(1, 5*time.Second)
+		f.state.Claim.All, f.state.Claim.Requests = false, strings.Split(strings.Repeat("web:x ", 1023)+"web:x", " ")
+		f.serve("activating", "start", 5*time.Second)
+	}},
+	{"drifted", 1, func(f *facts) { f.systemd.Drifted = true }},
+	{"unrecorded", 1, func(f *facts) { f.shown.State, f.asked = trigger.Failing, noon.Add(-time.Minute) }},
+	{"overdue", 1, func(f *facts) { f.asked, f.state.Settled.Finished = noon.Add(-12*time.Minute), before(13*time.Minute) }},
+	{"overdue-in-wait", 1, func(f *facts) {
+		f.asked, f.state.Settled.Finished = noon.Add(-12*time.Minute), before(13*time.Minute)
+		f.shown.State = trigger.Waiting
+		f.serve("activating", "start-pre", 10*time.Second)
+	}},
+	{"asked-in-a-long-run", 0, func(f *facts) {
+		f.asked, f.state.Settled.Finished = noon.Add(-50*time.Minute), before(2*time.Hour)
+		f.shown.State, f.state.Claim = trigger.Running, claim(1, 51*time.Minute)
+		f.serve("activating", "start", 51*time.Minute)
+	}},
+	{"asked-before-a-long-run-ended", 0, func(f *facts) {
+		f.asked, f.shown.State = noon.Add(-50*time.Minute), trigger.Waiting
+		f.serve("activating", "start-pre", 10*time.Second)
+	}},
+	{"hostile", 1, func(f *facts) {
+		f.trouble = trigger.Trouble{Needs: []string{"removing \x1b[2J\u009b0m\u202ex\nall is well"}, Seen: []string{"a\x9bb\a"}, SeenAt: noon}
+		f.shown.State, f.state.Claim = trigger.Running, claim(1, 5*time.Second)
+		f.state.Claim.All, f.state.Claim.Requests = false, []string{"\x1b]0;x\a"}
+	}},
+	{"lock-is-no-file", 1, func(f *facts) {
+		f.unit, f.systemd, f.policy = "", nil, trigger.Policy{}
+		f.lockErr = errors.New("reading /var/lib/trueup/web/state/watch.lock: not a regular file")
+	}},
+	{"dead", 1, func(f *facts) { f.systemd.Path.Active, f.systemd.Path.Result = "failed", "unit-start-limit-hit" }},
 	{"dead-without-timer", 2, func(f *facts) {
-		f.systemd.pathActive, f.systemd.pathResult = "failed", "resources"
-		f.systemd.timer, f.systemd.timerActive, f.systemd.nextSweep = "", false, time.Time{}
+		f.systemd.Path.Active, f.systemd.Path.Result = "failed", "resources"
+		f.systemd.Timers = nil
 	}},
 	{"backed-out", 0, func(f *facts) {
-		f.systemd.pathActive, f.systemd.pathSub, f.systemd.pathEnabled = "inactive", "dead", false
+		f.stopPath()
+		f.systemd.Path.File = "disabled"
 	}},
-	{"stopped", 0, func(f *facts) { f.systemd.pathActive, f.systemd.pathSub = "inactive", "dead" }},
+	{"stopped", 0, func(f *facts) { f.stopPath() }},
 	{"not-started", 1, func(f *facts) {
-		f.systemd.pathActive, f.systemd.pathSub, f.systemd.pathStarted = "inactive", "dead", false
+		f.stopPath()
+		f.systemd.Path.Since = time.Time{}
 	}},
-	{"gone", 1, func(f *facts) { f.systemd.pathLoaded = false }},
+	{"gone", 1, func(f *facts) { f.systemd.Path.Load = "not-found" }},
 	{"unheard", 1, func(f *facts) { f.systemd.spoolUnwatched = true }},
-	{"timer-stopped", 1, func(f *facts) { f.systemd.timerActive, f.systemd.nextSweep = false, time.Time{} }},
-	{"timer-elapsed", 1, func(f *facts) { f.systemd.timerElapsed, f.systemd.nextSweep = true, time.Time{} }},
+	{"timer-stopped", 1, func(f *facts) { f.systemd.Timers[0].Active, f.systemd.Timers[0].Next = "inactive", time.Time{} }},
+	{"timer-elapsed", 1, func(f *facts) { f.systemd.Timers[0].Sub, f.systemd.Timers[0].Next = "elapsed", time.Time{} }},
 	{"timer-declined", 0, func(f *facts) {
-		f.systemd.timer, f.systemd.timerActive, f.systemd.nextSweep, f.systemd.timerDeclined = "", false, time.Time{}, true
+		f.systemd.Timers, f.systemd.timerDeclined = nil, true
 	}},
 	{"run-hangs", 1, func(f *facts) {
 		f.shown.State, f.state.Claim = trigger.Running, claim(1, 22*time.Minute)
-		f.systemd.service, f.systemd.serviceSub, f.systemd.serviceSince = "activating", "start", noon.Add(-22*time.Minute)
-		f.systemd.unbounded, f.systemd.pathSub = true, "running"
+		f.serve("activating", "start", 22*time.Minute)
+		f.systemd.Service.Unbounded = true
 	}},
 	{"gate-hangs", 1, func(f *facts) {
-		f.systemd.service, f.systemd.serviceSub, f.systemd.serviceSince = "activating", "start-pre", noon.Add(-2*time.Hour)
-		f.systemd.unbounded, f.systemd.pathSub = true, "running"
+		f.serve("activating", "start-pre", 2*time.Hour)
+		f.systemd.Service.Unbounded = true
 	}},
-	{"unbounded", 0, func(f *facts) { f.systemd.unbounded = true }},
+	{"unbounded", 0, func(f *facts) { f.systemd.Service.Unbounded = true }},
 	{"no-folders", 3, func(f *facts) {
 		f.spoolErr = errors.New("looking at /var/lib/trueup/web/spool: no such file or directory")
 		f.stateErr = errors.New("opening folder /var/lib/trueup/web/state: no such file or directory")
@@ -109,7 +163,7 @@ var statusCases = []struct {
 	{"old-note", 0, func(f *facts) {
 		f.trouble = trigger.Trouble{Seen: []string{"long forgotten"}, SeenAt: noon.Add(-25 * time.Hour)}
 	}},
-	{"user", 1, func(f *facts) { f.user, f.systemd.pathActive, f.systemd.pathResult = true, "failed", "resources" }},
+	{"user", 1, func(f *facts) { f.user, f.systemd.Path.Active, f.systemd.Path.Result = true, "failed", "resources" }},
 	{"watch", 0, func(f *facts) { f.unit, f.systemd, f.policy, f.watch = "", nil, trigger.Policy{}, watchOn }},
 	{"watch-stopped", 1, func(f *facts) { f.unit, f.systemd, f.policy, f.watch = "", nil, trigger.Policy{}, watchOff }},
 }
@@ -123,7 +177,7 @@ func TestStatusText(t *testing.T) {
 			if got := f.needs(); len(got) != c.needs {
 				t.Errorf("a person is needed for %d things, want %d: %v", len(got), c.needs, got)
 			}
-			golden(t, c.name, strings.Join(statusText(f), "\n")+"\n")
+			golden(t, c.name, strings.Join(statusText([]facts{f}), "\n")+"\n")
 		})
 	}
 }
@@ -145,13 +199,43 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// TestStatusOfSeveral shows that what needs a person comes first, whichever unit it is about.
+func TestStatusOfSeveral(t *testing.T) {
+	t.Setenv("TZ", "UTC")
+	fine, alsoFine, dead, stopped := well(), well(), well(), well()
+	fine.unit, dead.unit, stopped.unit, alsoFine.unit = "a.service", "b.service", "c.service", "d.service"
+	dead.systemd.Path.Active, dead.systemd.Path.Result = "failed", "resources"
+	stopped.systemd.Timers[0].Active, stopped.systemd.Timers[0].Next = "inactive", time.Time{}
+	golden(t, "several", strings.Join(statusText([]facts{fine, dead, stopped}), "\n")+"\n")
+	golden(t, "several-well", strings.Join(statusText([]facts{fine, alsoFine}), "\n")+"\n")
+}
+
+// TestHostileStatusJSON: also in JSON no control character reaches a terminal, and nothing is changed by that.
+func TestHostileStatusJSON(t *testing.T) {
+	f := well()
+	names := []string{"\x1b[2J", "\u009b0m", "\u202ex", "\U000e0001", "\x7f", "é"}
+	f.state.Claim = claim(1, 0)
+	f.state.Claim.Requests = names
+	var out strings.Builder
+	if err := show(&ui{out: &out}, []facts{f}, true); err != nil {
+		t.Fatal(err)
+	}
+	if i := strings.IndexFunc(out.String(), func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }); i >= 0 {
+		t.Errorf("a control character at %q", out.String()[i:i+4])
+	}
+	var got statusJSON
+	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || !slices.Equal(got.Claim.Requests, names) {
+		t.Errorf("got %q, %v; want %q", got.Claim.Requests, err, names)
+	}
+}
+
 // TestStatusJSON holds the contract: one object for one unit, several in units.
 func TestStatusJSON(t *testing.T) {
 	running := well()
 	running.shown.State, running.state.Claim = trigger.Running, claim(2, 5*time.Second)
 	running.state.Claim.All, running.state.Claim.Requests = false, []string{"web:one"}
 	dead := well()
-	dead.unit, dead.systemd.pathActive, dead.systemd.pathResult, dead.systemd.unbounded = "other.service", "failed", "resources", true
+	dead.unit, dead.systemd.Path.Active, dead.systemd.Path.Result, dead.systemd.Service.Unbounded = "other.service", "failed", "resources", true
 	bare := facts{now: noon, watch: watchOn}
 	for name, reports := range map[string][]facts{"one": {running}, "several": {running, dead}, "bare": {bare}} {
 		t.Run(name, func(t *testing.T) {

@@ -11,19 +11,40 @@ import (
 // lineWidth is where a finding's command goes to a line of its own.
 const lineWidth = 100
 
-// statusText is the page: what needs a person, the trigger, what is covered, and what is worth knowing.
-func statusText(f facts) (lines []string) {
-	for _, n := range f.needs() {
-		lines = append(lines, findingLines(n)...)
+// maxNames is how many requests a claim's line names.
+const maxNames = 10
+
+// statusText is the page of one trigger, or of several: what needs a person comes first, whichever it is about.
+func statusText(reports []facts) (lines []string) {
+	for _, f := range reports {
+		for _, n := range f.needs() {
+			if len(reports) > 1 {
+				n.What = f.unit + ": " + n.What
+			}
+			lines = append(lines, findingLines(n)...)
+		}
 	}
+	for _, f := range reports {
+		if len(reports) > 1 {
+			if len(lines) > 0 {
+				lines = append(lines, "")
+			}
+			lines = append(lines, f.unit)
+		}
+		lines = append(lines, f.page()...)
+	}
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return lines
+}
+
+// page is the trigger, what is covered, and what is worth knowing.
+func (f facts) page() (lines []string) {
 	word, details := f.condition()
 	lines = append(lines, strings.TrimRight("trigger  "+word+"   "+strings.Join(details, " · "), " "))
 	if c := f.state.Claim; c != nil && c.N > 0 {
-		what := "everything"
-		if !c.All {
-			what = strings.Join(c.Requests, ", ")
-		}
-		lines = append(lines, fmt.Sprintf("claim    %d for %s, attempt %d, %s", c.N, what, c.Attempt, ago(c.Claimed, f.now)))
+		lines = append(lines, fmt.Sprintf("claim    %d for %s, attempt %d, %s", c.N, wanted(*c), c.Attempt, ago(c.Claimed, f.now)))
 	}
 	lines = append(lines, coveredLine(f.published(), f.now))
 	for _, note := range f.notes() {
@@ -33,6 +54,17 @@ func statusText(f facts) (lines []string) {
 		lines = append(lines, "warning: "+warning)
 	}
 	return lines
+}
+
+// wanted is what a claim is for.
+func wanted(c trigger.Claim) string {
+	if c.All {
+		return "everything"
+	}
+	if more := len(c.Requests) - maxNames; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(c.Requests[:maxNames], ", "), more)
+	}
+	return strings.Join(c.Requests, ", ")
 }
 
 func findingLines(n finding) []string {
@@ -57,13 +89,16 @@ func (f facts) condition() (word string, details []string) {
 		case watchOff:
 			return "stopped", details
 		}
+		if f.lockErr != nil {
+			word = "unknown"
+		}
 		return word, details
 	}
 	switch path := s.path(); path {
 	case "missing":
 		return "gone", nil
 	case "failed":
-		word, details = "dead", []string{"path failed (" + s.pathResult + ")"}
+		word, details = "dead", []string{"path failed (" + s.Path.Result + ")"}
 	case "disabled":
 		word, details = "backed out", []string{"path disabled" + f.meanwhile()}
 	case "stopped":
@@ -73,15 +108,15 @@ func (f facts) condition() (word string, details []string) {
 	default:
 		details = append([]string{"path " + path}, details...)
 	}
-	if !s.nextSweep.IsZero() {
-		details = append(details, "next sweep in "+span(s.nextSweep.Sub(f.now)))
+	if next := s.nextSweep(); !next.IsZero() {
+		details = append(details, "next sweep in "+span(next.Sub(f.now)))
 	}
 	return word, details
 }
 
 // meanwhile is what becomes of touches while the path does not watch.
 func (f facts) meanwhile() string {
-	if f.systemd.timerActive {
+	if f.systemd.timer().Active == "active" {
 		return ", touches wait for the timer"
 	}
 	return ", and no timer runs: touches wait"

@@ -3,17 +3,11 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math"
-	"os"
 	"strings"
 	"time"
 
-	systemd "github.com/coreos/go-systemd/v22/dbus"
-
 	"trueup/units"
-	"trueup/units/heal"
 )
 
 // manager connects to the systemd that is meant.
@@ -54,67 +48,36 @@ func askSystemd(ctx context.Context, p place) (*systemdFacts, error) {
 		return nil, err
 	}
 	defer m.Close()
-	state, err := m.Trigger(ctx, p.unit)
-	if err != nil {
+	s := &systemdFacts{timerDeclined: p.noTimer}
+	if s.TriggerState, err = m.Trigger(ctx, p.unit); err != nil {
 		return nil, err
 	}
-	s := &systemdFacts{
-		pathLoaded: state.Path.Load == "loaded", pathEnabled: strings.HasPrefix(state.Path.File, "enabled"),
-		pathActive: state.Path.Active, pathSub: state.Path.Sub, pathResult: state.Path.Result,
-		service: state.Service.Active, serviceSub: state.Service.Sub, serviceResult: state.Service.Result,
-		timerDeclined: p.noTimer,
-	}
-	for _, t := range state.Timers {
-		if s.timer == "" || t.Active == "active" && !s.timerActive {
-			s.timer, s.timerActive, s.timerElapsed = t.Unit, t.Active == "active", t.Sub == "elapsed"
-		}
-		if !t.Next.IsZero() && (s.nextSweep.IsZero() || t.Next.Before(s.nextSweep)) {
-			s.nextSweep = t.Next
-		}
-	}
-	if err := s.addDetails(ctx, p, state.Path.Unit); err != nil {
-		return nil, err
-	}
-	if s.pathSub == "waiting" && unwatched(p.user, p.folders.Spool) {
+	if s.Path.Sub == "waiting" && unwatched(p.user, p.folders.Spool) {
 		again, err := m.Trigger(ctx, p.unit) // a touch in between takes the watches away for a moment
 		s.spoolUnwatched = err == nil && again.Path.Sub == "waiting"
 	}
 	return s, nil
 }
 
-// addDetails asks for what only findings need.
-func (s *systemdFacts) addDetails(ctx context.Context, p place, path string) error {
-	conn, err := connect(ctx, p.user)
-	if err != nil {
-		return fmt.Errorf("connecting to systemd: %w", err)
-	}
-	defer conn.Close()
-	property := func(unit, kind, name string) any {
-		p, propertyErr := conn.GetUnitTypePropertyContext(ctx, unit, kind, name)
-		if propertyErr != nil {
-			err = errors.Join(err, fmt.Errorf("asking systemd about %s: %w", unit, propertyErr))
-			return nil
+// pathEnabled tells whether somebody wants the path unit to watch.
+func (s *systemdFacts) pathEnabled() bool { return strings.HasPrefix(s.Path.File, "enabled") }
+
+// timer is what triggers the unit regularly, one that runs if any does; its name is empty when nothing does.
+func (s *systemdFacts) timer() (timer units.TimerState) {
+	for _, t := range s.Timers {
+		if timer.Unit == "" || t.Active == "active" && timer.Active != "active" {
+			timer = t
 		}
-		return p.Value.Value()
 	}
-	since, _ := property(p.unit, "Unit", "StateChangeTimestamp").(uint64)
-	s.serviceSince = time.UnixMicro(int64(since))
-	timeout, _ := property(p.unit, "Service", "TimeoutStartUSec").(uint64)
-	s.unbounded = timeout == math.MaxUint64
-	s.runsAs, _ = property(p.unit, "Service", "User").(string)
-	started, _ := property(path, "Unit", "ActiveEnterTimestamp").(uint64)
-	s.pathStarted = started > 0
-	return err
+	return timer
 }
 
-func connect(ctx context.Context, user bool) (*systemd.Conn, error) {
-	if !user && os.Geteuid() != 0 {
-		return systemd.NewSystemConnectionContext(ctx)
+// nextSweep is when the first of the timers fires; zero when none will.
+func (s *systemdFacts) nextSweep() (next time.Time) {
+	for _, t := range s.Timers {
+		if !t.Next.IsZero() && (next.IsZero() || t.Next.Before(next)) {
+			next = t.Next
+		}
 	}
-	return systemd.NewConnection(bound(ctx, user, heal.Dial))
-}
-
-// bound is a dialler that knows where.
-func bound[C any](ctx context.Context, user bool, dial func(context.Context, bool) (C, error)) func() (C, error) {
-	return func() (C, error) { return dial(ctx, user) }
+	return next
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,8 +21,8 @@ const (
 	exitState       = 74 // a folder cannot be written or read
 	exitTimeout     = 75 // waited in vain
 	exitPermission  = 77
-	exitConfig      = 78 // a folder or unit that is not there
-	exitInterrupted = 130
+	exitConfig      = 78  // a folder or unit that is not there
+	exitSignal      = 128 // plus the number of the signal that ended it
 )
 
 // Colours of the terminal, and its bold.
@@ -78,14 +79,26 @@ func terminal(w io.Writer) bool {
 	return err == nil
 }
 
-func (u *ui) say(format string, args ...any)  { fmt.Fprintf(u.out, format+"\n", args...) }
-func (u *ui) note(format string, args ...any) { fmt.Fprintf(u.err, format+"\n", args...) }
+func (u *ui) say(format string, args ...any)  { fmt.Fprintln(u.out, harmless(format, args)) }
+func (u *ui) note(format string, args ...any) { fmt.Fprintln(u.err, harmless(format, args)) }
 func (u *ui) warning(format string, args ...any) {
 	u.marked(yellow, "warning: ", fmt.Sprintf(format, args...))
 }
 
 func (u *ui) marked(colour, mark, text string) {
-	fmt.Fprintf(u.err, "%s%s\n", u.painted(u.err, colour, mark), text)
+	fmt.Fprintf(u.err, "%s%s\n", u.painted(u.err, colour, mark), printable(text))
+}
+
+// draw says what has colours in it; none of it comes from files.
+func (u *ui) draw(format string, args ...any) { fmt.Fprintf(u.out, format+"\n", args...) }
+
+// harmless is several lines at most, whatever was put into them.
+func harmless(format string, args []any) string {
+	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // painted is the text in a colour of the terminal, if it is one.
@@ -97,13 +110,13 @@ func (u *ui) painted(on io.Writer, colour, text string) string {
 }
 
 // exit says what went wrong, and returns the exit code for it.
-func (u *ui) exit(err error) int {
+func (u *ui) exit(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
 	f, ok := errors.AsType[*failure](err)
 	if !ok {
-		f = classify(err)
+		f = classify(ctx, err)
 	}
 	if f.err != nil {
 		for line := range strings.Lines(f.err.Error()) { // several things may be wrong at once
@@ -117,10 +130,14 @@ func (u *ui) exit(err error) int {
 }
 
 // classify finds the exit code for an error that came without one.
-func classify(err error) *failure {
+func classify(ctx context.Context, err error) *failure {
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &failure{code: exitInterrupted}
+		by, known := errors.AsType[told](context.Cause(ctx))
+		if !known {
+			by.Signal = syscall.SIGINT
+		}
+		return &failure{code: exitSignal + int(by.Signal)}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
 	case errors.Is(err, fs.ErrNotExist):

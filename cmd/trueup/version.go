@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -13,8 +14,13 @@ func versionVerb(u *ui) *cobra.Command {
 		Example: "  trueup version",
 		Args:    exactly(0, "nothing"),
 		RunE: func(*cobra.Command, []string) error {
-			u.say("trueup %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			u.say("%s", fullVersion())
 			return nil
 		},
 	}
+}
+
+// fullVersion is what a bug report wants to know.
+func fullVersion() string {
+	return fmt.Sprintf("trueup %s %s/%s %s", version, runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

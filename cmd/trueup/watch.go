@@ -70,7 +70,10 @@ func watch(u *ui, c *cobra.Command, o *watchOptions, command []string) error {
 	if err := makeFolders(u, folders); err != nil {
 		return err
 	}
-	log := trigger.Journal
+	log := func(e trigger.Event) {
+		e.Message = printable(e.Message) // a claim's names come from a file
+		trigger.Journal(e)
+	}
 	if o.json {
 		log = logJSON(json.NewEncoder(u.err))
 	}

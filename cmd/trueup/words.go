@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // span is a duration for people: the two greatest units that are not zero.
@@ -50,6 +51,22 @@ func thousands(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// printable is one line of text that a terminal only shows: what it would obey, and what is no text, is escaped as in
+// a Go string. Names and texts from files may hold anything.
+func printable(text string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		part := text[:size]
+		if noText := r == utf8.RuneError && size == 1; noText || !strconv.IsPrint(r) {
+			part = strings.Trim(strconv.Quote(part), `"`)
+		}
+		b.WriteString(part)
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // quoted is an argument as a shell takes it, quoted only where it must be.

@@ -27,6 +27,17 @@ func TestQuoted(t *testing.T) {
 	}
 }
 
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain · ░█ é 名 \\x": "plain · ░█ é 名 \\x", "\x1b[2J": `\x1b[2J`, "a\nb\t\r": `a\nb\t\r`, "\u009b1m": `\u009b1m`,
+		"\x9b1m": `\x9b1m`, "\u202e": `\u202e`, "\x7f\x00": `\x7f\x00`, `"`: `"`, "\ufffd": "\ufffd",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("printable(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
+
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := thousands(n); got != want {

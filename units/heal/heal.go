@@ -40,23 +40,16 @@ type Outcome struct {
 	Result string // how the path unit had died, in systemd's words: unit-start-limit-hit, resources
 }
 
-// UserManager tells whether this process was started by a user's manager. Only those set MANAGERPID.
-func UserManager() bool { return os.Getenv("MANAGERPID") != "" }
-
-// runFailed tells whether this process runs as ExecStopPost= of a run that failed.
-func runFailed() bool {
-	result := os.Getenv("SERVICE_RESULT")
-	return result != "" && result != "success"
-}
-
-// Heal revives the path unit of that name, and the service beside it, if it is enabled and failed.
-func Heal(ctx context.Context, user bool, path string) (Outcome, error) {
+// Heal revives the path unit of that name, and the service beside it, if it is enabled and failed; after a run that
+// failed, the path alone. It asks the system's manager, or with user the caller's own, and nothing in the environment
+// has a say in which: Heal runs as root, and the unit's environment may be another's to write.
+func Heal(ctx context.Context, user bool, path string, runFailed bool) (Outcome, error) {
 	conn, err := Dial(ctx, user)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("connecting to systemd: %w", err)
 	}
 	defer conn.Close()
-	outcome, err := manager{conn}.heal(ctx, path)
+	outcome, err := manager{conn}.heal(ctx, path, runFailed)
 	if err != nil {
 		return outcome, fmt.Errorf("healing %s: %w", path, err)
 	}
@@ -116,7 +109,7 @@ func dial(ctx context.Context, socket string) (*dbus.Conn, error) {
 
 type manager struct{ conn *dbus.Conn }
 
-func (m manager) heal(ctx context.Context, path string) (Outcome, error) {
+func (m manager) heal(ctx context.Context, path string, runFailed bool) (Outcome, error) {
 	const unit, pathUnit = "org.freedesktop.systemd1.Unit", "org.freedesktop.systemd1.Path"
 	active, err := m.property(ctx, path, unit, "ActiveState")
 	if err != nil || active != "failed" {
@@ -133,7 +126,7 @@ func (m manager) heal(ctx context.Context, path string) (Outcome, error) {
 	// Both: a service that hit its start limit would fail the path again at once (F1). But not under a run that has
 	// just failed, which would then count as good; that it was started shows that it is within its limit.
 	reset := []string{path, strings.TrimSuffix(path, ".path") + ".service"}
-	if runFailed() {
+	if runFailed {
 		reset = reset[:1]
 	}
 	for _, unit := range reset {

@@ -47,7 +47,12 @@ type contender struct {
 
 // BenchmarkTouch measures a lone touch on an idle host until ExecStart= has begun: a C gate and a shell gate that
 // only unlink, and trueup with its folders on a tmpfs, where its fsyncs are free, and on the disk. All in one boot
-// and in turn, so that the ratios hold on a noisy machine (A3: trueup on the tmpfs at most 1.25 of C).
+// and in turn.
+//
+// The target for trueup on the tmpfs is 1.25 times C (A3), and the ratio is reported as tmpfs/c. The benchmark fails
+// only above 1.5: even on an idle machine the medians of 40 touches lie some tenths apart (1.25 on systemd 252, 1.33
+// on 257, 1.12 on 262), so the target itself would fail by chance. What it does catch is a mount namespace or a
+// command too many before the run.
 func BenchmarkTouch(b *testing.B) {
 	for _, v := range []nspawn.Version{nspawn.V252, nspawn.V257, nspawn.Newest} {
 		b.Run("systemd="+v.String(), func(b *testing.B) { benchmarkTouch(b, v) })
@@ -68,11 +73,16 @@ func benchmarkTouch(b *testing.B, v nspawn.Version) {
 			c.touch(b, contenders)
 		}
 	}
+	const failAbove, enough = 1.5, 30
 	base := median(contenders[0].took)
 	for _, c := range contenders {
 		b.ReportMetric(base.Seconds()*1e3, "c-ms")
 		b.ReportMetric(median(c.took).Seconds()*1e3, c.name+"-ms")
-		b.ReportMetric(float64(median(c.took))/float64(base), c.name+"/c")
+		ratio := float64(median(c.took)) / float64(base)
+		b.ReportMetric(ratio, c.name+"/c")
+		if c.name == "tmpfs" && len(c.took) >= enough && ratio > failAbove {
+			b.Errorf("%.2f times the C gate over %d touches, want 1.25, and %.1f at most (measure on an idle machine)", ratio, len(c.took), failAbove)
+		}
 	}
 }
 

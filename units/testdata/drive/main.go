@@ -69,6 +69,8 @@ func (a *answer) fail(err error) {
 		a.Kind, a.Hint = "refusal", r.Hint
 	} else if f, ok := errors.AsType[*units.FolderError](err); ok {
 		a.Kind, a.Hint = "folder", f.Hint
+	} else if u, ok := errors.AsType[*units.UsageError](err); ok {
+		a.Kind, a.Hint = "usage", u.Hint
 	} else if errors.Is(err, fs.ErrPermission) {
 		a.Kind = "permission"
 	}

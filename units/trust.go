@@ -1,0 +1,66 @@
+package units
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// refuseGate refuses a gate that another than root could replace: systemd runs heal as root, outside the unit's
+// sandbox. A user's gate runs as the user, whoever wrote it.
+func (m *Manager) refuseGate(a Adoption) error {
+	if m.user {
+		return nil
+	}
+	place, why := untrusted(a.Gate)
+	if why == "" {
+		return nil
+	}
+	reason := fmt.Sprintf("systemd would run the gate %s as root, and %s %s", a.Gate, place, why)
+	return &Refusal{Unit: a.Unit, Reason: reason,
+		Hint: "install trueup and trueup-gate where only root can write, as make install does in /usr/local/bin"}
+}
+
+// untrusted finds what on the way to a file another than root could change: the file, a folder above it, a link that
+// leads to it, or a folder above that. The sticky bit does not help: it keeps no name from being taken first.
+func untrusted(path string) (place, why string) {
+	const links = 40 // as the kernel's own bound
+	at, rest := "/", strings.Split(path, "/")
+	for left := links; ; {
+		info, err := os.Lstat(at)
+		if err != nil {
+			return at, "cannot be looked at"
+		}
+		if why := changeable(info); why != "" {
+			return at, why
+		}
+		if info.Mode()&os.ModeSymlink != 0 {
+			target, err := os.Readlink(at)
+			if left--; err != nil || left == 0 {
+				return at, "leads nowhere"
+			}
+			if at = filepath.Dir(at); filepath.IsAbs(target) {
+				at = "/"
+			}
+			rest = append(strings.Split(target, "/"), rest...)
+		}
+		if len(rest) == 0 {
+			return "", ""
+		}
+		at, rest = filepath.Join(at, rest[0]), rest[1:] // "" and ".." as well: what lies at is no link any more
+	}
+}
+
+// changeable tells why another than root could change a file, a folder's entries, or a link.
+func changeable(info os.FileInfo) (why string) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || stat.Uid != 0:
+		return "is not root's"
+	case info.Mode()&os.ModeSymlink == 0 && info.Mode().Perm()&0o022 != 0:
+		return fmt.Sprintf("is writable by others (mode %04o)", info.Mode().Perm())
+	}
+	return ""
+}
