@@ -3,7 +3,9 @@ package units
 import (
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -59,8 +61,21 @@ func changeable(info os.FileInfo) (why string) {
 	switch {
 	case !ok || stat.Uid != 0:
 		return "is not root's"
-	case info.Mode()&os.ModeSymlink == 0 && info.Mode().Perm()&0o022 != 0:
+	case info.Mode()&os.ModeSymlink != 0:
+		return ""
+	case info.Mode().Perm()&0o002 != 0, info.Mode().Perm()&0o020 != 0 && !administrators(stat.Gid):
 		return fmt.Sprintf("is writable by others (mode %04o)", info.Mode().Perm())
 	}
 	return ""
+}
+
+// administrators tells whether a group's members act for root anyway: root's own, and Debian's staff, to whom older
+// releases give /usr/local.
+func administrators(gid uint32) bool {
+	const root, staff = 0, 50 // fixed numbers in Debian
+	if gid == root {
+		return true
+	}
+	group, err := user.LookupGroupId(strconv.Itoa(staff))
+	return gid == staff && err == nil && group.Name == "staff"
 }

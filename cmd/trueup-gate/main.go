@@ -117,8 +117,10 @@ func parse(verb string, args []string) (options, error) {
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if err := fromEnvironment(flags); err != nil {
-		return o, err
+	if verb != "heal" { // which may run as root, in a unit whose environment is its user's
+		if err := fromEnvironment(flags); err != nil {
+			return o, err
+		}
 	}
 	o.gate.Clock = trigger.SystemClock{BootID: boot}
 	if flags.NArg() > 0 {
