@@ -49,7 +49,7 @@ func ownTimer(t *testing.T, g *nspawn.Manager, name, first string, every time.Du
 
 // A start by hand while a gate waits merges into its run, and one on an idle host makes a run for everything.
 func manualStart(t *testing.T, p place) {
-	h := p.adopt(t, options{name: "manual", policy: floor(2 * time.Second)})
+	h := p.adopt(t, options{name: "manual", policy: floor(10 * time.Second)})
 	h.commit(t, 1)
 	h.start(t)
 	h.awaitCopied(t, 1, patience)
