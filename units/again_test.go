@@ -128,7 +128,7 @@ func refusesGate(t *testing.T, h host) {
 	for _, c := range []struct{ prepare, gate, want string }{
 		{"cp " + gate + " /tmp/lent", "/tmp/lent", "/tmp is writable by others"},
 		{"install -D -o op " + gate + " /opt/lent/gate", "/opt/lent/gate", "/opt/lent/gate is not root's"},
-		{"chown root /opt/lent/gate && chmod g+w /opt/lent/gate", "/opt/lent/gate", "/opt/lent/gate is writable by others"},
+		{"chown root:web /opt/lent/gate && chmod g+w /opt/lent/gate", "/opt/lent/gate", "/opt/lent/gate is writable by others"},
 		{"install -d -o op /opt/lent/op && ln -s " + gate + " /opt/lent/op/gate && ln -s /opt/lent/op/gate /opt/lent/link", "/opt/lent/link",
 			"/opt/lent/op is not root's"},
 	} {
