@@ -96,7 +96,19 @@ func healsMissingGate(t *testing.T, v *victim) {
 		t.Error("the touch that the missing gate met is lost")
 	}
 	v.isAlarmed(t, since)
+	v.pageSays(t, "drifted") // of the gate that this case gave it
+	v.adoptAgain(t)
 	v.pageIsWell(t)
+}
+
+// adoptAgain has adopt write the drop-in anew.
+func (v *victim) adoptAgain(t *testing.T) {
+	t.Helper()
+	adopt := []string{"/usr/local/bin/trueup", "adopt", v.name + ".service"}
+	if v.manager().IsUser() {
+		adopt = append(adopt, "--user")
+	}
+	v.manager().MustExec(t, adopt...)
 }
 
 // gateOfItsOwn has the unit use a copy of the gate, which can be taken away from it alone.
@@ -120,7 +132,7 @@ func healsFastFailure(t *testing.T, v *victim) {
 	check(t, os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o755))
 	v.number++
 	ticket := v.write(t, v.number)
-	v.eventually(t, v.patience(), "the third attempt", func() bool { c := v.claim(t); return c != nil && c.Attempt >= 3 })
+	v.eventually(t, v.patience(), "the fourth attempt", func() bool { c := v.claim(t); return c != nil && c.Attempt >= 4 })
 	if err := v.alive(t); err != nil {
 		t.Errorf("a failing run has killed the trigger: %v", err)
 	}

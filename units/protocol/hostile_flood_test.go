@@ -114,7 +114,7 @@ func (v *victim) cpu(t *testing.T) time.Duration {
 	case g == nil:
 		pid = v.pids()[0]
 	case g.IsUser():
-		pid = must(strconv.Atoi(strings.TrimSpace(g.Machine().MustExec(t, "pgrep", "-u", "op", "-x", "systemd"))))
+		pid = must(strconv.Atoi(strings.TrimSpace(g.Machine().MustExec(t, "pgrep", "-o", "-u", "op", "-x", "systemd"))))
 		stat, err := os.ReadFile(g.Machine().Live("/proc") + "/" + strconv.Itoa(pid) + "/stat")
 		check(t, err)
 		return cpuOf(string(stat))

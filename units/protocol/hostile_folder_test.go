@@ -127,7 +127,7 @@ func (v *victim) shared(t *testing.T) {
 	v.settlesDown(t)
 	v.keptFloor(t, since)
 	other.keptFloor(t, since)
-	g.MustExec(t, "/usr/local/bin/trueup", "adopt", "second.service", "--floor", hostileFloor.String(), "--retry-max", "2s")
+	g.MustExec(t, "/usr/local/bin/trueup", "adopt", "second.service", "--spool", other.inside("spool"))
 	v.recovers(t)
 	other.recovers(t)
 	v.pageIsWell(t)
