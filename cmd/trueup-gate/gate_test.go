@@ -147,7 +147,7 @@ func TestUsage(t *testing.T) {
 		{"settle --spool /s --state /proc/none --sweep 5m", "TRUEUP_SWEEP=often", 74, "/proc/none"},
 		{"settle --spool /s --state /proc/none", "TRUEUP_CHECK=perhaps", 74, "/proc/none"},
 		{"claim --spool /s --state /t", "TRUEUP_SWEEP=often", 64, `TRUEUP_SWEEP="often"`},
-		{"claim --check --state /proc/none", "TRUEUP_SPOOL=/proc/none/s", 74, "/proc/none"},
+		{"claim --check --state /proc/none", "TRUEUP_SPOOL=/proc/nowhere", 74, "/proc/none"},
 		{"settle --spool /s --state /proc/none", "", 74, "/proc/none"},
 		{"heal", "", 64, "use --path UNIT.path"},
 	} {

@@ -10,34 +10,44 @@ import (
 // Check proves that a gate with these folders can do its work, and leaves the outbox ready for the first
 // ticket: a web app that reads before the first run must find a number. It does not claim anything.
 func (g *Gate) Check() error {
-	if err := errors.Join(g.Folders.Validate(), g.Policy.Validate()); err != nil {
-		return err
-	}
-	state, err := openState(g.Folders.State)
+	state, err := g.ready()
 	if err != nil {
-		return fmt.Errorf("opening the state folder: %w", err)
+		return err
 	}
 	defer state.close()
-	fired, stop, err := g.Clock.Until(g.Clock.Now()) // a system call filter may forbid timers
-	if err != nil {
-		return err
-	}
-	<-fired
-	stop()
-	found := readState(state)
-	if err := initNumbering(state, &found); err != nil {
-		return fmt.Errorf("writing the state folder: %w", err)
-	}
 	if err := g.checkSpool(state); err != nil {
 		return fmt.Errorf("emptying the spool: %w", err)
 	}
+	return nil
+}
+
+// ready is Check without the spool, which is the web app's, and which the gate sets right. It returns the state folder.
+func (g *Gate) ready() (state dir, err error) {
+	if err := errors.Join(g.Folders.Validate(), g.Policy.Validate()); err != nil {
+		return dir{}, err
+	}
+	fired, stop, err := g.Clock.Until(g.Clock.Now()) // a system call filter may forbid timers
+	if err != nil {
+		return dir{}, err
+	}
+	<-fired
+	stop()
+	if state, err = openState(g.Folders.State); err != nil {
+		return dir{}, fmt.Errorf("opening the state folder: %w", err)
+	}
+	found := readState(state)
+	if err := initNumbering(state, &found); err != nil {
+		state.close()
+		return dir{}, fmt.Errorf("writing the state folder: %w", err)
+	}
 	if g.Folders.Outbox == "" {
-		return nil
+		return state, nil
 	}
 	if err := g.checkOutbox(found); err != nil {
-		return fmt.Errorf("writing the outbox: %w", err)
+		state.close()
+		return dir{}, fmt.Errorf("writing the outbox: %w", err)
 	}
-	return nil
+	return state, nil
 }
 
 // initNumbering gives a new state folder its epoch, and proves of any that it can be written.

@@ -44,6 +44,9 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 			return Claim{}, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return Claim{}, err
+	}
 	r, err := g.record()
 	if err != nil {
 		g.reportUnrecorded(err)
@@ -114,11 +117,17 @@ func (g *Gate) next(state State, seen present) Claim {
 	return claim
 }
 
-// numbering is the epoch and the last number used in it. An outbox that is ahead of the state folder shows that the
-// folder is an old one, come back from a backup: its numbers were used already, so a new epoch begins.
+// numbering is the epoch and the last number used in it. An outbox that does not fit the state folder shows that one
+// of the two is old, come back from a backup or from under a mount: numbers were used already, or tickets were drawn
+// that what is settled must not cover. So a new epoch begins.
 func (g *Gate) numbering(s State) (epoch string, last uint64) {
 	epoch, last = s.numbering()
-	if shown, err := ReadStatus(g.Folders.Outbox); err == nil && shown.Epoch == epoch && shown.Claims > last {
+	covered, _ := s.Settled.coveredIn(epoch)
+	shown, err := ReadStatus(g.Folders.Outbox)
+	switch {
+	case err != nil: // nothing is shown, so no ticket can have been drawn from it
+	case shown.Epoch == epoch && (shown.Claims > last || shown.Claims < covered),
+		shown.Epoch != epoch && covered > 0:
 		return newEpoch(), 0
 	}
 	return epoch, last

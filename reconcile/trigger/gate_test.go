@@ -490,6 +490,54 @@ func TestStateFromABackup(t *testing.T) {
 	}
 }
 
+// A state folder of an older epoch that comes back, or an outbox, covers no ticket that was drawn in between.
+func TestFoldersThatDoNotFit(t *testing.T) {
+	h := newHost(t)
+	success := func() {
+		h.claim()
+		h.settle()
+	}
+	settled, status := filepath.Join(h.Folders.State, "settled"), filepath.Join(h.Folders.Outbox, "status.json")
+	success()
+	oldState, err := os.ReadFile(settled)
+	check(t, err)
+	check(t, os.Remove(settled)) // lost: a new epoch
+	success()
+	check(t, os.WriteFile(settled, oldState, 0o600)) // and back
+	ticket := h.touch()
+	check(t, h.Check())
+	h.clock.onWait = func() {
+		if h.covers(ticket) {
+			t.Error("covered by a gate that waits")
+		}
+	}
+	h.claim()
+	h.clock.onWait = nil
+	if h.covers(ticket) {
+		t.Error("covered by an older epoch's success")
+	}
+	if h.settle(); !h.covers(ticket) {
+		t.Error("not covered by the run for it")
+	}
+
+	oldStatus, err := os.ReadFile(status)
+	check(t, err)
+	success()
+	success()
+	h.claim()
+	check(t, os.WriteFile(status, oldStatus, 0o644)) // in mid-run
+	late := h.touch()
+	if h.settle(); h.covers(late) {
+		t.Error("covered by a run that had read before the touch")
+	}
+	if h.claim(); h.covers(late) {
+		t.Error("covered by the next claim")
+	}
+	if h.settle(); !h.covers(late) {
+		t.Error("not covered by the run for it")
+	}
+}
+
 // The state folder lost: the numbers begin anew in an epoch of their own, which an old ticket takes for proof
 // only after a success (TRG-24).
 func TestNewEpoch(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -29,10 +30,19 @@ func (f Folders) Validate() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if f.Spool == f.State || f.Spool == f.Outbox || f.State == f.Outbox {
-		return fmt.Errorf("spool %s, state %s and outbox %s must be three folders: the web app writes the first and reads the last", f.Spool, f.State, f.Outbox)
+	if overlap(f.Spool, f.State) || overlap(f.Spool, f.Outbox) || overlap(f.State, f.Outbox) {
+		return fmt.Errorf("spool %s, state %s and outbox %s must be three folders, none in another: the web app writes the first and reads the last", f.Spool, f.State, f.Outbox)
 	}
 	return nil
+}
+
+// overlap tells whether one folder is the other or lies in it.
+func overlap(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	a, b = filepath.Clean(a)+"/", filepath.Clean(b)+"/"
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // Policy says how often the trigger may run.

@@ -41,6 +41,7 @@ func (g *Gate) Settle() error {
 			settled.Covered, settled.CoveredUntil = claim.N, claim.Claimed
 		}
 	}
+	settled.Covered = g.bounded(claim.Epoch, settled.Covered)
 	if err := writeDurable(d, settledFile, 0o600, settled); err != nil {
 		return fmt.Errorf("settling claim %d: %w", claim.N, err)
 	}
@@ -56,6 +57,19 @@ func (g *Gate) Settle() error {
 		Message: fmt.Sprintf("claim %d settled", claim.N),
 		Fields:  map[string]string{"TRUEUP_CLAIM": strconv.FormatUint(claim.N, 10)}})
 	return nil
+}
+
+// bounded is how far what is covered may be shown: not above the number that the outbox shows. In an outbox that came
+// back from a backup that is an old one, and tickets may have been drawn from it since the run read.
+func (g *Gate) bounded(epoch string, covered uint64) uint64 {
+	shown, err := ReadStatus(g.Folders.Outbox)
+	switch {
+	case err != nil:
+		return covered
+	case shown.Epoch != epoch:
+		return 0
+	}
+	return min(covered, shown.Claims)
 }
 
 func (g *Gate) reportUnsettled(standing *Claim) {

@@ -34,9 +34,11 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	if err := w.Gate.Check(); err != nil {
+	checked, err := w.Gate.ready() // not the spool: a web app must not keep the watch from starting
+	if err != nil {
 		return err
 	}
+	checked.close()
 	due := w.Gate.Clock.Now() // the first run is for everything: drift since the last watch
 	for {
 		if err := w.await(ctx, due); err != nil {
@@ -64,6 +66,9 @@ func (w *Watcher) once(ctx context.Context) error {
 	gate.Invocation = rand.Text()
 	claim, err := gate.Claim(ctx)
 	if err != nil && !errors.Is(err, ErrUnrecorded) {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := w.Run(ctx, claim); err != nil {

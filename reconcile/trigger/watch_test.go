@@ -159,3 +159,22 @@ func TestWatchSpoolMadeAnew(t *testing.T) {
 	w.run("for a touch in the new spool")
 	w.end(nil)
 }
+
+// A spool that was made unusable while no watch ran is set right by its first run; it does not keep the watch from
+// starting.
+func TestWatchStartsOnAHostileSpool(t *testing.T) {
+	w := watch(t, 100*time.Millisecond, time.Hour)
+	w.run("at the start")
+	w.end(nil)
+	w.stop()
+	<-w.done
+	check(t, os.RemoveAll(w.Folders.Spool+"/requests"))
+	check(t, os.WriteFile(w.Folders.Spool+"/requests", nil, 0o644))
+	check(t, os.MkdirAll(w.Folders.Spool+"/.check/x", 0o755))
+	w.start()
+	w.run("in spite of it")
+	w.end(nil)
+	w.touch("one")
+	w.run("for a request by name")
+	w.end(nil)
+}
