@@ -145,6 +145,7 @@ func TestUsage(t *testing.T) {
 		{"claim --spool /s --state /t --floor 10m", "", 64, "retry-max 5m0s is out of bounds"},
 		{"claim --spool /s --state /t extra", "", 64, `unexpected argument "extra"`},
 		{"settle --spool /s --state /proc/none --sweep 5m", "TRUEUP_SWEEP=often", 74, "/proc/none"},
+		{"settle --spool /s --state /proc/none", "TRUEUP_FLOOR=", 74, "/proc/none"},
 		{"settle --spool /s --state /proc/none", "TRUEUP_CHECK=perhaps", 74, "/proc/none"},
 		{"claim --spool /s --state /t", "TRUEUP_SWEEP=often", 64, `TRUEUP_SWEEP="often"`},
 		{"claim --check --state /proc/none", "TRUEUP_SPOOL=/proc/nowhere", 74, "/proc/none"},

@@ -151,7 +151,7 @@ func fromEnvironment(flags *flag.FlagSet) (err error) {
 			return
 		}
 		name := "TRUEUP_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value, set := os.LookupEnv(name); set {
+		if value := os.Getenv(name); value != "" {
 			if setErr := f.Value.Set(value); setErr != nil {
 				err = errors.Join(err, fmt.Errorf("%s=%q: %w", name, value, setErr))
 			}

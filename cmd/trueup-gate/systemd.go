@@ -22,7 +22,15 @@ func tell(status string, needs time.Duration) {
 	if needs > 0 {
 		message += fmt.Sprintf("\nEXTEND_TIMEOUT_USEC=%d", (needs + slack).Microseconds())
 	}
-	_, _ = daemon.SdNotify(false, message) // nobody listens outside systemd
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		_, _ = daemon.SdNotify(false, message) // nobody listens outside systemd
+	}()
+	select {
+	case <-sent:
+	case <-time.After(time.Second): // a manager that does not read must not hold up the claim
+	}
 }
 
 // reachManager proves that a waiting gate could ask for more time. Outside systemd there is nobody to ask.

@@ -34,7 +34,14 @@ func writeDurable(d dir, name string, mode os.FileMode, value any) error {
 		_ = unix.Unlinkat(d.fd(), temp, 0) // gives the space back on a full disk
 		return err
 	}
-	if err := unix.Renameat(d.fd(), temp, d.fd(), name); err != nil {
+	err = unix.Renameat(d.fd(), temp, d.fd(), name)
+	if err == unix.EISDIR { // somebody made a folder there
+		if err := d.remove(name, &budget); err != nil {
+			return err
+		}
+		err = unix.Renameat(d.fd(), temp, d.fd(), name)
+	}
+	if err != nil {
 		return d.err("renaming into place", name, err)
 	}
 	return d.sync()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -125,6 +126,8 @@ func (g *Gate) numbering(s State) (epoch string, last uint64) {
 	covered, _ := s.Settled.coveredIn(epoch)
 	shown, err := ReadStatus(g.Folders.Outbox)
 	switch {
+	case last == math.MaxUint64:
+		return newEpoch(), 0
 	case err != nil: // nothing is shown, so no ticket can have been drawn from it
 	case shown.Epoch == epoch && (shown.Claims > last || shown.Claims < covered),
 		shown.Epoch != epoch && covered > 0:

@@ -443,6 +443,28 @@ func TestSettleWaitsForTheGateThatClaims(t *testing.T) {
 	}
 }
 
+// A folder where the claim belongs, and a number that cannot grow, are set right by the next claim.
+func TestOddState(t *testing.T) {
+	h := newHost(t)
+	check(t, os.MkdirAll(filepath.Join(h.Folders.State, "claim/x"), 0o700))
+	ticket := h.touch()
+	h.claim()
+	if h.settle(); !h.covers(ticket) {
+		t.Error("a folder in the claim's place has stopped the trigger")
+	}
+	settled := filepath.Join(h.Folders.State, "settled")
+	text, err := os.ReadFile(settled)
+	check(t, err)
+	check(t, os.WriteFile(settled, []byte(strings.Replace(string(text), `"n":1`, `"n":18446744073709551615`, 1)), 0o600))
+	ticket = h.touch()
+	if c := h.claim(); c.N != 1 || c.Epoch == ticket.Epoch {
+		t.Errorf("after the greatest number comes %d in epoch %s", c.N, c.Epoch)
+	}
+	if h.settle(); !h.covers(ticket) {
+		t.Error("not covered in the new epoch")
+	}
+}
+
 // A lock that is held for ever costs a floor a run, not the trigger (LCK-10).
 func TestLockHeldForEver(t *testing.T) {
 	h := newHost(t)

@@ -74,7 +74,10 @@ func (g *Gate) bounded(epoch string, covered uint64) uint64 {
 
 func (g *Gate) reportUnsettled(standing *Claim) {
 	message := "nothing to settle: no claim stands"
-	if standing != nil {
+	switch {
+	case g.Invocation == "":
+		message = "nothing is settled: INVOCATION_ID is not set, so whose claim this is cannot be told"
+	case standing != nil:
 		message = fmt.Sprintf("claim %d is another run's and stands on", standing.N)
 	}
 	g.log(Event{ID: MsgUnsettled, Priority: journal.PriNotice, Message: message})
