@@ -62,7 +62,7 @@ var planted = []struct {
 
 	{"finished", "docs/x.md", "TO" + "DO: the rest", "docs/x.md"},
 	{"finished", "units/x.go", "package units\n// Off, for" + " now.\n", "units/x.go"},
-	{"finished", "docs/x.md", "for nowhere, mktemp /tmp/XXXXXX", ""},
+	{"finished", "docs/x.md", "for nowhere, mktemp /tmp/XX" + "XXXX", ""},
 
 	{"tests named", "docs/cases.md", "held by `TestNothing`", "docs/cases.md TestNothing"},
 	{"tests named", "README.md", "held by `TestNothing`", ""},

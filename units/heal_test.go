@@ -8,7 +8,7 @@ import (
 )
 
 // TestHeal kills the path unit as a hostile web app can, and shows that the next activation revives it, from within
-// the service's own start, and that what an operator switched off stays off.
+// the service's own activation, and that what an operator switched off stays off.
 func TestHeal(t *testing.T) {
 	each(t, func(t *testing.T, h host) {
 		more := ""
