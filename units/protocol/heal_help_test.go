@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,10 +15,14 @@ import (
 )
 
 // dies waits until the path unit has failed, and tells how.
-func (v *victim) dies(t *testing.T) string {
+func (v *victim) dies(t *testing.T) (result string) {
 	t.Helper()
-	v.eventually(t, v.patience(), "the path unit has died", func() bool { return v.pathState(t) == "failed" })
-	return v.manager().Show(t, v.name+".path", "Result")["Result"]
+	v.eventually(t, v.patience(), "the path unit has died", func() bool {
+		shown := v.manager().Show(t, v.name+".path", "ActiveState", "Result")
+		result = shown["Result"]
+		return shown["ActiveState"] == "failed"
+	})
+	return result
 }
 
 func (v *victim) pathState(t *testing.T) string {
@@ -89,18 +94,21 @@ func shift(t *testing.T, m *nspawn.Machine, program string) (restore func()) {
 	return restore
 }
 
-// pageSays tells whether status needs a person and says so in these words.
+// pageSays tells whether status needs a person and says so in these words, once the sweep that may be healing at this
+// very moment is through.
 func (v *victim) pageSays(t *testing.T, words ...string) {
 	t.Helper()
-	text, needed := v.page(t)
-	if !needed {
-		t.Errorf("status needs nobody:\n%s", text)
-	}
-	for _, w := range words {
-		if !strings.Contains(text, w) {
-			t.Errorf("status does not say %q:\n%s", w, text)
+	var text string
+	defer func() {
+		if t.Failed() {
+			t.Logf("status says:\n%s", text)
 		}
-	}
+	}()
+	v.eventually(t, v.patience(), fmt.Sprintf("status needs a person, in the words %q", words), func() bool {
+		var needed bool
+		text, needed = v.page(t)
+		return needed && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
 }
 
 // pageIsWell shows that status needs nobody any more.
