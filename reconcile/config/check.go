@@ -1,0 +1,91 @@
+package config
+
+import (
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// check looks at what only the whole configuration shows.
+func (l *loader) check(path string, root *yaml.Node) {
+	c := l.config
+	d := decoder{&l.findings, path, c.origins}
+	l.doubled()
+	l.state(d.lineOf(root, "state"))
+	l.folders(place{path, root.Line})
+	if l.count() == 0 && l.options.Check != nil {
+		d.place(l.options.Check(c), root, spot{})
+	}
+}
+
+// doubled finds targets that stand twice. Names are compared without regard to case: what the target is about often is.
+func (l *loader) doubled() {
+	first := map[string]place{}
+	for _, p := range l.pending {
+		key, kind := named(p.node)
+		if kind == "" || strings.HasSuffix(key, ":?") {
+			continue
+		}
+		at := place{p.file, p.node.Line}
+		if before, twice := first[strings.ToLower(key)]; twice {
+			l.add(at, "keep one of them; names are the same whatever their case", "target %s stands twice, first at %s", key, before)
+		} else {
+			first[strings.ToLower(key)] = at
+		}
+	}
+}
+
+// state looks at how the ledger is written.
+func (l *loader) state(at place) {
+	c := l.config
+	path, ours := strings.CutPrefix(c.State, stateScheme)
+	switch {
+	case !ours:
+		scheme, _, _ := strings.Cut(c.State, ":")
+		hint := "write sqlite:///path/ledger.db"
+		if filepath.IsAbs(c.State) {
+			hint = "did you mean \"" + stateScheme + c.State + "\"?"
+		}
+		l.add(at, hint, "state: no ledger is kept in %q", scheme)
+	case !filepath.IsAbs(path):
+		l.add(at, "three slashes: sqlite:///path/ledger.db", "state: %q is a relative path", path)
+	case strings.ContainsAny(path, "?#%"):
+		l.add(at, "", "state: a path without ?, # and %%")
+	case strings.HasSuffix(path, "/"):
+		l.add(at, "name a file in it", "state: %s is a folder", path)
+	}
+}
+
+// folders refuses folders in one another: each has readers and writers of its own. The ledger may stand beside the
+// trigger's state, and nowhere that others read or write.
+func (l *loader) folders(top place) {
+	c := l.config
+	roles := []struct{ key, path string }{
+		{"trigger.spool", c.Trigger.Spool}, {"trigger.state", c.Trigger.State}, {"outbox", c.Outbox}, {"report", c.Report},
+	}
+	line := func(keys ...string) place {
+		for _, key := range keys {
+			if at, given := c.origins[key]; given {
+				return at
+			}
+		}
+		return top
+	}
+	for i, a := range roles {
+		for _, b := range roles[:i] {
+			if a.path != "" && b.path != "" && (inside(a.path, b.path) || inside(b.path, a.path)) {
+				l.add(line(a.key, b.key), "give each a folder of its own", "%s %s and %s %s lie in one another", a.key, a.path, b.key, b.path)
+			}
+		}
+		if a.key != "trigger.state" && a.path != "" && inside(c.Database(), a.path) {
+			l.add(line("state", a.key), "put it beside the trigger's state", "state: the ledger %s lies in the folder %s, which others use", c.Database(), a.key)
+		}
+	}
+}
+
+// inside tells whether a path is another or lies below it.
+func inside(path, dir string) bool {
+	path, dir = filepath.Clean(path), filepath.Clean(dir)
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}

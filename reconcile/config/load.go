@@ -1,0 +1,150 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// mostFiles is how many files may be included.
+const mostFiles = 10000
+
+// Load reads the configuration. Its error is of type Faults: everything that is wrong, at once.
+func Load(path string, o Options) (*Config, error) {
+	c := o.Defaults
+	c.origins = map[string]place{}
+	l := loader{options: o, config: &c}
+	l.load(path)
+	if err := l.err(); err != nil {
+		return nil, err
+	}
+	return &c, nil
+}
+
+// A loader reads one configuration.
+type loader struct {
+	findings
+	options Options
+	config  *Config
+	pending []pending
+}
+
+// A pending target has been found and not read yet.
+type pending struct {
+	file string
+	node *yaml.Node
+}
+
+func (l *loader) load(path string) {
+	data, ok := l.read(path)
+	if !ok {
+		return
+	}
+	root := l.parse(path, data)
+	if root == nil {
+		return
+	}
+	d := decoder{&l.findings, path, l.config.origins}
+	d.mapping(root, spot{}, reflect.ValueOf(l.config).Elem())
+	l.gather(path, root)
+	for _, file := range l.included(path) {
+		l.include(file)
+	}
+	for i, p := range l.pending {
+		l.target(i, p)
+	}
+	l.config.settle()
+	l.check(path, root)
+}
+
+// gather finds the targets of a file.
+func (l *loader) gather(path string, root *yaml.Node) {
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		list := root.Content[i+1]
+		switch {
+		case root.Content[i].Value != "targets":
+		case list.Kind != yaml.SequenceNode:
+			l.add(place{path, list.Line}, "begin each target with a dash: - kind: command", "targets: want a list")
+		default:
+			l.config.origins["targets"] = place{path, list.Line}
+			for _, n := range list.Content {
+				l.pending = append(l.pending, pending{path, n})
+			}
+		}
+	}
+}
+
+// included are the files that the globs find, each once, in the order of their names.
+func (l *loader) included(path string) []string {
+	var files []string
+	for i, pattern := range l.config.Include {
+		at := l.config.origins[fmt.Sprintf("include[%d]", i)]
+		full := pattern
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(filepath.Dir(path), full)
+		}
+		found, err := filepath.Glob(full)
+		switch {
+		case err != nil:
+			l.add(at, "", "include: %q is no glob", pattern)
+		case len(found) == 0 && !strings.ContainsAny(pattern, `*?[\`):
+			l.add(at, "", "include: there is no file %s", full)
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	files = slices.Compact(files)
+	if len(files) > mostFiles {
+		l.add(l.config.origins["include"], "", "include: %d files, more than %d", len(files), mostFiles)
+		return nil
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return same(file, path) })
+}
+
+// same tells whether two paths lead to one file.
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// include reads a file that holds targets and nothing else.
+func (l *loader) include(path string) {
+	data, ok := l.read(path)
+	if !ok {
+		return
+	}
+	root := l.parse(path, data)
+	switch {
+	case root == nil:
+		return
+	case root.Kind != yaml.MappingNode:
+		l.add(place{path, root.Line}, "begin it with targets:", "want a mapping with targets")
+		return
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if key := root.Content[i]; key.Value != "targets" {
+			hint := didYouMean(nearest(key.Value, []string{"targets"}))
+			if slices.ContainsFunc(fields(reflect.TypeFor[Config]()), func(f field) bool { return f.key == key.Value }) {
+				hint = "write it in the file that includes this one"
+			}
+			l.add(place{path, key.Line}, hint, "unknown key %q; an included file holds targets only", key.Value)
+		}
+	}
+	l.gather(path, root)
+}
+
+// settle fills in what follows from the rest.
+func (c *Config) settle() {
+	if c.State == "" && c.Trigger.State != "" {
+		c.State = stateScheme + filepath.Join(c.Trigger.State, "ledger.db")
+	}
+}

@@ -1,0 +1,91 @@
+package reconcile
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A keeper renews the leases of this process at a third of their time, and ends a tick's context when its lease is lost
+// or when it could not be renewed: a tenth of its time before it would lapse, so that nothing is written after that.
+type keeper struct {
+	ledger Ledger
+	ttl    time.Duration
+
+	mu   sync.Mutex
+	held map[Fence]*hold
+}
+
+type hold struct {
+	end   context.CancelCauseFunc
+	until time.Time // on this process's clock, never later than the store's
+}
+
+func newKeeper(l Ledger, ttl time.Duration) *keeper {
+	return &keeper{ledger: l, ttl: ttl, held: map[Fence]*hold{}}
+}
+
+// hold gives the context of a tick. The lease was asked for at the given instant.
+func (k *keeper) hold(ctx context.Context, f Fence, asked time.Time) (context.Context, func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held[f] = &hold{end: end, until: asked.Add(k.ttl - k.ttl/10)}
+	return ctx, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		delete(k.held, f)
+		end(nil)
+	}
+}
+
+// run renews until the context ends.
+func (k *keeper) run(ctx context.Context) {
+	for next := k.ttl / 3; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(next):
+		}
+		next = k.ttl / 3
+		if err := k.renew(ctx); err != nil {
+			next = k.ttl / 30
+		}
+	}
+}
+
+// renew prolongs every lease, and ends the ticks of those that are lost or out of time.
+func (k *keeper) renew(ctx context.Context) error {
+	k.mu.Lock()
+	fences := make([]Fence, 0, len(k.held))
+	for f := range k.held {
+		fences = append(fences, f)
+	}
+	k.mu.Unlock()
+	if len(fences) == 0 {
+		return nil
+	}
+	asked := time.Now()
+	limit, cancel := context.WithTimeout(ctx, k.ttl/30)
+	lost, err := k.ledger.Renew(limit, fences, k.ttl)
+	cancel()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, f := range lost {
+		if h := k.held[f]; h != nil {
+			h.end(ErrLeaseLost)
+			delete(k.held, f)
+		}
+	}
+	for _, f := range fences {
+		switch h := k.held[f]; {
+		case h == nil: // ended meanwhile
+		case err == nil:
+			h.until = asked.Add(k.ttl - k.ttl/10)
+		case !time.Now().Before(h.until.Add(-k.ttl / 30)): // the next try could come too late
+			h.end(ErrLeaseLost)
+			delete(k.held, f)
+		}
+	}
+	return err
+}

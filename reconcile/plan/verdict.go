@@ -1,0 +1,122 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"trueup/reconcile"
+)
+
+// An Allowance is a person's leave to do what a run held back.
+type Allowance struct {
+	Run    reconcile.RunID
+	By     string        // who, for people
+	Digest string        // of what the person saw; empty for whatever the run holds back
+	For    time.Duration // how long it lasts: what is not done by then waits anew
+}
+
+// Approve allows the changes that a run held back, each of them once, and asks for their target, in one transaction. It
+// returns the changes. It refuses a run that still runs, that was approved before, or whose hold is no longer what waits,
+// and says what to do then. A rejected run can be approved: a person may think better of it.
+func Approve(ctx context.Context, l reconcile.Ledger, a Allowance) (reconcile.Plan, error) {
+	changes, err := a.approve(ctx, l)
+	if err != nil {
+		return nil, fmt.Errorf("approving run %s: %w", a.Run, err)
+	}
+	return changes, nil
+}
+
+func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.Plan, error) {
+	if a.For <= 0 {
+		return nil, fmt.Errorf("an approval that lasts %s allows nothing; give it a longer time", a.For)
+	}
+	h, held, err := waiting(ctx, l, a.Run, a.By)
+	if err != nil {
+		return nil, err
+	}
+	if a.Digest == "" {
+		a.Digest = h.Hold.Digest
+	}
+	until := time.Now().Add(a.For).Truncate(time.Second)
+	facts, err := h.Decide(reconcile.Approve{By: a.By, Digest: a.Digest, Until: until})
+	if err != nil {
+		return nil, fmt.Errorf("%w; look at what it holds back with trueup show %s", err, a.Run)
+	}
+	target := h.Lease.Target
+	before, err := open[approval](ctx, l, approvalFamily, target)
+	if err != nil {
+		return nil, err
+	}
+	b := verdict(h, facts, answered(held, approved, a.By))
+	for _, c := range h.Waiting() {
+		b.Records = append(b.Records, before.of(c.ID).put(approval{Run: a.Run, By: a.By, Until: until, Change: c}, a.For))
+	}
+	b.Ask[0].Reason = fmt.Sprintf("run %s was approved by %s", a.Run, a.By)
+	return h.Waiting(), l.Commit(ctx, b)
+}
+
+// Reject says that the changes that a run held back are not wanted, and why if there is a reason. They stay undone and are
+// not raised again while exactly they wait. It returns the changes, and refuses what Approve refuses.
+func Reject(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by, reason string) (reconcile.Plan, error) {
+	h, held, err := waiting(ctx, l, run, by)
+	if err != nil {
+		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
+	}
+	facts, err := h.Decide(reconcile.Reject{By: by, Reason: reason})
+	if err != nil {
+		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
+	}
+	b := verdict(h, facts, answered(held, rejected, by))
+	b.Ask[0].Reason = fmt.Sprintf("run %s was rejected by %s", run, by)
+	if err := l.Commit(ctx, b); err != nil {
+		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
+	}
+	return h.Waiting(), nil
+}
+
+// waiting reads a run and the hold of its target, which must be about each other.
+func waiting(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by string) (h reconcile.History, held kept[hold], err error) {
+	if by == "" {
+		return h, held, errors.New("nobody says so; name who does")
+	}
+	events, err := l.Events(ctx, run)
+	if err != nil {
+		return h, held, err
+	}
+	if h, err = reconcile.Fold(events); err != nil {
+		return h, held, err
+	}
+	if held, err = find[hold](ctx, l, heldFamily, string(h.Lease.Target)); err != nil {
+		return h, held, err
+	}
+	switch now := held.value.Run; {
+	case h.Hold == nil:
+		return h, held, errors.New("it holds nothing back")
+	case h.Phase == reconcile.Running:
+		return h, held, errors.New("it still runs; try again when it has ended")
+	case held.there() && now != run:
+		return h, held, fmt.Errorf("other changes wait for approval by now; look at them with trueup show %s", now)
+	case h.Approval != nil:
+		return h, held, fmt.Errorf("%s approved it already, until %s; what is not done by then is asked anew, by another run", h.Approval.By, h.Approval.Until.Format(time.RFC3339))
+	case !held.there():
+		return h, held, fmt.Errorf("nothing of it waits any more; trueup plan %s shows what would be done now", h.Lease.Target)
+	}
+	return h, held, nil
+}
+
+// verdict is what a person's word comes to: the fact, the answer, and a tick that heeds it.
+func verdict(h reconcile.History, facts []reconcile.Fact, answer reconcile.Write) reconcile.Batch {
+	return reconcile.Batch{
+		Append:  []reconcile.Append{{Run: h.Lease.Run, Expected: h.Seq(), Facts: facts}},
+		Records: []reconcile.Write{answer},
+		Ask:     []reconcile.Ask{{Targets: []reconcile.Key{h.Lease.Target}}},
+	}
+}
+
+// answered is the write that keeps a person's answer with the hold.
+func answered(held kept[hold], a answer, by string) reconcile.Write {
+	held.value.Answer, held.value.By = a, by
+	return held.put(held.value, 0)
+}

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// readCommand gives what a program prints, if it exits with 0. It leads a process group of its own, which is killed when
+// the context ends or the output grows too large.
+func readCommand(ctx context.Context, argv []string) ([]byte, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var complaint tail
+	out := &output{full: func() { stop(errTooLarge) }}
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = environment()
+	cmd.Stdout, cmd.Stderr = out, &complaint
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second // a descendant that left the group may keep the pipes open
+	err := run(cmd)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.Is(err, exec.ErrWaitDelay):
+		return nil, errors.New("what it started still holds its output: it may not be whole")
+	case err != nil && complaint.String() != "":
+		return nil, fmt.Errorf("%w: %s", err, &complaint)
+	case err != nil:
+		return nil, err
+	}
+	return out.kept, nil
+}
+
+// run runs the program from start to end on one thread: the kernel tells it of its parent's death when the thread that
+// started it ends.
+func run(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
+}
+
+// environment is the service's own, without what lets a program speak to systemd in the service's name.
+func environment() []string {
+	var env []string
+	for _, set := range os.Environ() {
+		name, _, _ := strings.Cut(set, "=")
+		switch name {
+		case "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES":
+		default:
+			env = append(env, set)
+		}
+	}
+	return env
+}
+
+// output keeps what a program prints, as far as a document may be large.
+type output struct {
+	kept []byte
+	full func()
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if len(o.kept)+len(p) > Largest {
+		o.full()
+		return len(p), nil
+	}
+	o.kept = append(o.kept, p...)
+	return len(p), nil
+}
+
+// tail keeps the end of what a program complains, on one line.
+type tail struct{ end []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const kept = 500
+	t.end = append(t.end, p...)
+	t.end = bytes.Clone(t.end[max(0, len(t.end)-kept):])
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.end), "?")), " ")
+}

@@ -1,0 +1,66 @@
+package reconcile
+
+import (
+	"errors"
+	"time"
+)
+
+// A State is a target's outcome, in the word that people read.
+type State string
+
+// The states of a target.
+const (
+	OK        State = "ok"        // what was wanted is so
+	Failing   State = "failing"   // the last tick failed; it is tried again
+	Held      State = "held"      // a part of the plan waits for a person's approval
+	Uncertain State = "unknown"   // what is wanted, or what is so, could not be read; nothing is removed
+	Elsewhere State = "elsewhere" // somebody else holds a scope of it
+	Limited   State = "limited"   // the outside asked for patience
+	Waiting   State = "waiting"   // asked for and not ticked yet
+)
+
+// A Report is the outcome of one tick.
+type Report struct {
+	State   State  `json:"state"`
+	Note    string `json:"note,omitempty"` // one line for people: what is held, what failed
+	Run     RunID  `json:"run,omitempty"`  // the run that tells more; none where nothing happened
+	Changes int    `json:"changes"`        // how many were applied
+	Policy  string `json:"policy,omitempty"`
+	// New tells that the run is this tick's own: what it tells was not told before.
+	New bool `json:"-"`
+	// Notify are targets that this tick gives reason to look at. They are asked for with the settlement.
+	Notify []Key `json:"-"`
+}
+
+// NotBeforeError carries an instant before which a retry is useless: a rate limit. The lease is given back and the
+// target stays owed until then.
+type NotBeforeError struct {
+	At  time.Time
+	Err error
+}
+
+func (e *NotBeforeError) Error() string {
+	return e.Err.Error() + ", not before " + e.At.Format(time.RFC3339)
+}
+
+func (e *NotBeforeError) Unwrap() error { return e.Err }
+
+// UnknownError means that what is wanted or what is so could not be read. The tick did nothing.
+type UnknownError struct{ Err error }
+
+func (e *UnknownError) Error() string { return e.Err.Error() }
+
+func (e *UnknownError) Unwrap() error { return e.Err }
+
+// Terminal marks an error that no retry mends: only a person or another configuration does.
+func Terminal(err error) error { return &terminalError{err} }
+
+// IsTerminal tells whether an error was marked by Terminal.
+func IsTerminal(err error) bool {
+	_, terminal := errors.AsType[*terminalError](err)
+	return terminal
+}
+
+type terminalError struct{ error }
+
+func (e *terminalError) Unwrap() error { return e.error }

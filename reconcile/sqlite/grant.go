@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"trueup/reconcile"
+)
+
+// Grant is as reconcile.Ledger says.
+func (s *Store) Grant(ctx context.Context, bids []reconcile.Bid, ttl time.Duration) (answers []reconcile.Answer, err error) {
+	if len(bids) == 0 {
+		return nil, nil
+	}
+	err = s.write(ctx, "granting leases", func(t *tx) error {
+		answers, err = t.grant(bids, ttl)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answers, nil
+}
+
+func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer, error) {
+	session, err := t.attend()
+	if err != nil {
+		return nil, err
+	}
+	held, err := t.holders(bids)
+	if err != nil {
+		return nil, err
+	}
+	next, err := t.upcoming()
+	if err != nil {
+		return nil, err
+	}
+	first := next
+	answers := make([]reconcile.Answer, len(bids))
+	var targets []reconcile.Key
+	for i, b := range bids {
+		scopes := scopes(b)
+		if answers[i].Refused = refuse(scopes, held); answers[i].Refused != nil {
+			continue
+		}
+		l := reconcile.Lease{
+			Fence: next, Run: reconcile.NewRunID(next), Target: b.Target, Scopes: scopes,
+			Holder: t.s.holder, Reason: b.Reason, Asked: b.Asked.UTC().Truncate(time.Microsecond), Since: t.now, Until: t.now.Add(ttl).Truncate(time.Microsecond),
+		}
+		next++
+		answers[i].Lease = l
+		targets = append(targets, b.Target)
+		for _, scope := range scopes {
+			held[scope] = l
+		}
+		if err := t.lease(l, session); err != nil {
+			return nil, fmt.Errorf("leasing %s: %w", b.Target, err)
+		}
+	}
+	if len(targets) == 0 {
+		return answers, nil
+	}
+	if _, err := t.draw(int(next - first)); err != nil {
+		return nil, err
+	}
+	known, err := t.standings(targets)
+	for i, a := range answers {
+		if a.Refused == nil {
+			answers[i].Standing = known[bids[i].Target].at(t.now)
+		}
+	}
+	return answers, err
+}
+
+// upcoming is the number that will be drawn next. Nobody else draws before this transaction ends.
+func (t *tx) upcoming() (reconcile.Fence, error) {
+	last, err := t.value("SELECT last FROM sequence")
+	return reconcile.Fence(last) + 1, err
+}
+
+// holders are the leases on the scopes of the bids.
+func (t *tx) holders(bids []reconcile.Bid) (map[reconcile.Scope]reconcile.Lease, error) {
+	var wanted []reconcile.Scope
+	for _, b := range bids {
+		wanted = append(wanted, scopes(b)...)
+	}
+	held := map[reconcile.Scope]reconcile.Lease{}
+	err := t.each(`SELECT scope, run, holder, until FROM scopes JOIN leases USING (fence)
+		WHERE scope IN (SELECT value FROM json_each(?))`, func(scan scanner) error {
+		var scope reconcile.Scope
+		var l reconcile.Lease
+		var until sql.NullString
+		if err := scan(&scope, &l.Run, &l.Holder, &until); err != nil {
+			return err
+		}
+		var err error
+		l.Until, err = instant(until)
+		held[scope] = l
+		return err
+	}, list(wanted))
+	return held, err
+}
+
+// refuse names the first run that holds one of the scopes, with all of them that it holds.
+func refuse(scopes []reconcile.Scope, held map[reconcile.Scope]reconcile.Lease) error {
+	var by *reconcile.ReservedError
+	for _, scope := range scopes {
+		switch l, is := held[scope]; {
+		case !is:
+		case by == nil:
+			by = &reconcile.ReservedError{Run: l.Run, Holder: l.Holder, Until: l.Until, Scopes: []reconcile.Scope{scope}}
+		case by.Run == l.Run:
+			by.Scopes = append(by.Scopes, scope)
+		}
+	}
+	if by == nil {
+		return nil // not a typed nil
+	}
+	return by
+}
+
+func (t *tx) lease(l reconcile.Lease, session string) error {
+	_, err := t.exec(`INSERT INTO leases (fence, run, target, holder, session, boot, reason, asked, since, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		int64(l.Fence), string(l.Run), string(l.Target), l.Holder, session, t.s.session.boot, l.Reason, stamp(l.Asked), stamp(l.Since), stamp(l.Until))
+	for i, scope := range l.Scopes {
+		if err != nil {
+			return err
+		}
+		_, err = t.exec("INSERT INTO scopes (scope, fence, position) VALUES (?, ?, ?)", string(scope), int64(l.Fence), i)
+	}
+	return err
+}
+
+// scopes are what a bid asks for, the target's own first, none twice.
+func scopes(b reconcile.Bid) []reconcile.Scope {
+	return reconcile.Target{Key: b.Target, Scopes: b.Scopes}.Holds()
+}

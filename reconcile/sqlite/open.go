@@ -1,0 +1,139 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	driver "modernc.org/sqlite" // also registers itself with database/sql
+
+	"trueup/reconcile"
+)
+
+// Options say how a store is opened. The zero value is for a process that writes.
+type Options struct {
+	Holder   string           // the process, for people: "sweep on host-a"
+	Clock    func() time.Time // the wall clock; time.Now when nil
+	Patience time.Duration    // how long a write waits for other writers; 10 s when zero
+	// ReadOnly opens a database that exists, creates nothing, and refuses every write. It needs no right to write.
+	ReadOnly bool
+}
+
+// A Store is a ledger in a file. It is used by many goroutines at once.
+type Store struct {
+	path    string
+	holder  string
+	clock   func() time.Time
+	db      *sql.DB    // readers
+	reads   statements // of db
+	writer  *writer    // nil when opened for reading
+	session session
+}
+
+var _ reconcile.Ledger = (*Store)(nil)
+
+const (
+	patience = 10 * time.Second
+	walLimit = 16 << 20 // bytes of log that stay on the disk after a burst
+	readers  = 4
+)
+
+// Open opens the database at the path, and creates it in a folder that exists. Its errors are reconcile.ErrUnwritable when
+// the ledger cannot be written (but for reading: fs.ErrNotExist when there is none), and say what to do.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening ledger %s: %w", path, err)
+	}
+	if o.Clock == nil {
+		o.Clock = time.Now
+	}
+	if o.Patience == 0 {
+		o.Patience = patience
+	}
+	s := &Store{path: path, holder: o.Holder, clock: o.Clock, session: session{dir: path + ".sessions", boot: bootID()}}
+	if err := s.open(ctx, o); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("opening ledger %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, o Options) (err error) {
+	if err := localDisk(filepath.Dir(s.path), statfs); err != nil {
+		return unwritable(err)
+	}
+	if !o.ReadOnly {
+		if err := prepare(s.path); err != nil {
+			return unwritable(err)
+		}
+		if s.writer, err = openWriter(ctx, s.path, o.Patience); err != nil {
+			return unwritable(explain(err))
+		}
+		if err := s.migrate(ctx); err != nil {
+			return unwritable(explain(err))
+		}
+	} else if _, err := os.Stat(s.path); err != nil {
+		return fmt.Errorf("there is no ledger yet: %w", err)
+	}
+	if s.db, err = sql.Open("sqlite", dsn(s.path, "ro", o.Patience, "query_only(1)")); err != nil {
+		return err
+	}
+	s.db.SetMaxOpenConns(readers)
+	s.db.SetMaxIdleConns(readers)
+	s.reads = statements{prepare: s.db.PrepareContext}
+	if o.ReadOnly {
+		return explain(s.known(ctx))
+	}
+	return unwritable(s.mend(ctx))
+}
+
+// Close ends the store and this process's session: leases that it still holds are lapsed by whoever writes next.
+func (s *Store) Close() error {
+	s.reads.close()
+	var errs []error
+	if s.db != nil {
+		errs = append(errs, s.db.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.close())
+	}
+	return errors.Join(append(errs, s.session.end())...)
+}
+
+// now is the store's clock as the database keeps it: in microseconds.
+func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
+
+// prepare creates the database's file, for its owner and group only: logs are nobody else's business.
+func prepare(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // it is not opened here: closing it would drop SQLite's locks on it in this process
+	}
+	if err != nil {
+		return fmt.Errorf("its folder must exist and be writable by user %d: %w", os.Geteuid(), err)
+	}
+	return errors.Join(share(f), f.Close())
+}
+
+func dsn(path, mode string, wait time.Duration, pragmas ...string) string {
+	pragmas = append([]string{fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "trusted_schema(0)"}, pragmas...)
+	query := url.Values{"mode": {mode}, "_pragma": pragmas}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: query.Encode()}
+	return u.String()
+}
+
+// keepLog makes the last connection leave the log and its index in place, the log emptied: without them a reader without
+// the right to create files could not open the database.
+func keepLog(ctx context.Context, c *sql.Conn) error {
+	return c.Raw(func(raw any) error {
+		_, err := raw.(driver.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
+}

@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// remote are the file systems on which SQLite's log or flock fail, by what statfs says of them: shared memory is not
+// shared between hosts or machines, and locks are each host's own.
+var remote = map[int64]string{
+	unix.NFS_SUPER_MAGIC:  "nfs",
+	unix.CIFS_SUPER_MAGIC: "cifs",
+	unix.SMB_SUPER_MAGIC:  "smb",
+	unix.SMB2_SUPER_MAGIC: "smb",
+	unix.V9FS_MAGIC:       "9p",
+	unix.FUSE_SUPER_MAGIC: "fuse or virtiofs",
+	unix.AFS_SUPER_MAGIC:  "afs",
+	unix.CEPH_SUPER_MAGIC: "ceph",
+	unix.CODA_SUPER_MAGIC: "coda",
+	0x0bd00bd0:            "lustre",
+}
+
+// localDisk refuses a folder on a file system that several hosts or machines can mount.
+func localDisk(folder string, statfs func(string) (int64, error)) error {
+	kind, err := statfs(folder)
+	if err != nil {
+		return fmt.Errorf("its folder %s: %w", folder, err)
+	}
+	if name, is := remote[kind]; is {
+		return fmt.Errorf("its folder is on %s: SQLite needs a local disk; move it there, or use postgres://", name)
+	}
+	return nil
+}
+
+// statfs is the type of the file system that a folder is on.
+func statfs(folder string) (int64, error) {
+	var info unix.Statfs_t
+	if err := unix.Statfs(folder, &info); err != nil {
+		return 0, err
+	}
+	return int64(uint32(info.Type)), nil // a number of 32 bits, whatever the width and sign of the field
+}
+
+// resolve is the one name of a database: who came by way of a link must find the same locks beside it.
+func resolve(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return path, err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real, nil
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return path, nil // the folder is not there, which is said when it is used
+	}
+	return filepath.Join(folder, filepath.Base(path)), nil
+}
+
+// share gives what root has made to the owner of its folder, so that a command that root has run by hand does not shut
+// the service's own user out. SQLite does the same with its files.
+func share(f *os.File) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(filepath.Dir(f.Name()))
+	if err != nil {
+		return err
+	}
+	owner, is := info.Sys().(*syscall.Stat_t)
+	if !is {
+		return nil
+	}
+	return f.Chown(int(owner.Uid), int(owner.Gid))
+}

@@ -1,0 +1,44 @@
+package sqlite
+
+import (
+	"fmt"
+
+	"trueup/reconcile"
+)
+
+// record is one compare-and-swap. Expired records are gone by now.
+func (t *tx) record(w reconcile.Write) error {
+	expires := stamp(t.now.Add(w.TTL))
+	if w.TTL == 0 {
+		expires = nil
+	}
+	var changed int64
+	var err error
+	switch {
+	case w.Revision == 0 && w.Value == nil:
+		return fmt.Errorf("record %s %s: neither a value nor a revision to delete: %w", w.Family, w.Key, reconcile.ErrUndecidable)
+	case w.Revision == 0:
+		changed, err = t.exec("INSERT INTO records (family, key, revision, value, expires) VALUES (?, ?, 1, ?, ?) ON CONFLICT DO NOTHING",
+			w.Family, w.Key, w.Value, expires)
+	case w.Value == nil:
+		changed, err = t.exec("DELETE FROM records WHERE family = ? AND key = ? AND revision = ?", w.Family, w.Key, w.Revision)
+	default:
+		changed, err = t.exec("UPDATE records SET revision = revision + 1, value = ?, expires = ? WHERE family = ? AND key = ? AND revision = ?",
+			w.Value, expires, w.Family, w.Key, w.Revision)
+	}
+	if err == nil && changed == 0 {
+		err = fmt.Errorf("record %s %s is not at revision %d: %w", w.Family, w.Key, w.Revision, reconcile.ErrConflict)
+	}
+	return err
+}
+
+func (t *tx) logs(logs []reconcile.Log) error {
+	for _, l := range logs {
+		_, err := t.exec("INSERT INTO logs (run, at, stream, text, cut) VALUES (?, ?, ?, ?, ?)",
+			string(l.Run), stamp(t.now), l.Stream, l.Text, l.Cut)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
