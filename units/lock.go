@@ -13,10 +13,19 @@ import (
 // lockWait bounds the wait for another adopt or unadopt. Neither takes that long.
 const lockWait = 2 * jobTimeout
 
-// lock keeps other adoptions of this manager out.
+// lock keeps other adoptions of this manager out, and the caller's umask: a kill between making a folder and setting its
+// mode would leave one that hides what is to be in it, and that the next adoption takes for an operator's.
 func (m *Manager) lock(ctx context.Context) (unlock func(), err error) {
 	// In /run, or the user's own.
-	return lockFile(ctx, filepath.Join(filepath.Dir(filepath.Dir(m.runtime)), "trueup.lock"))
+	release, err := lockFile(ctx, filepath.Join(filepath.Dir(filepath.Dir(m.runtime)), "trueup.lock"))
+	if err != nil {
+		return nil, err
+	}
+	umask := syscall.Umask(0o022)
+	return func() {
+		syscall.Umask(umask)
+		release()
+	}, nil
 }
 
 // lockFile takes the lock on a file that only its owner can open: whoever can open a file can lock it, and keep root

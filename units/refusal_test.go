@@ -63,9 +63,10 @@ func (h host) misused(t *testing.T) {
 	t.Helper()
 	h.Write(t, h.UnitDir()+"/refused.service", h.oneshot("refused", ""), 0o644)
 	for want, wish := range map[string]units.Adoption{
-		"out of bounds": {Policy: trigger.Policy{Floor: time.Nanosecond}},
-		"is relative":   {Folders: trigger.Folders{Spool: "relative"}},
-		"no-such-group": {WebGroup: "no-such-group"},
+		"out of bounds":   {Policy: trigger.Policy{Floor: time.Nanosecond}},
+		"is relative":     {Folders: trigger.Folders{Spool: "relative"}},
+		"no-such-group":   {WebGroup: "no-such-group"},
+		"none in another": {Folders: trigger.Folders{Spool: "/srv/spool", State: "/srv/spool/state"}},
 	} {
 		wish.Unit = "refused"
 		if got := h.drive(t, "adopt", wish); got.Kind != "usage" || !strings.Contains(got.Error, want) {
@@ -80,6 +81,8 @@ func refusesShared(t *testing.T, h host) {
 	h.WriteUnit(t, "two.service", h.oneshot("two", ""))
 	one := h.adopt(t, units.Adoption{Unit: "one", Policy: quick}).Changes.Adoption.Folders
 	h.MustExec(t, "ln", "-sfn", one.Spool, h.Home()+"/alias")
+	h.MustExec(t, "mkdir", "-p", h.Home()+"/shelf/spool")
+	h.MustExec(t, "ln", "-sfn", h.Home()+"/shelf/spool", h.Home()+"/link")
 	mine := func(f trigger.Folders) trigger.Folders {
 		base := h.Home() + "/two/"
 		return trigger.Folders{Spool: or(f.Spool, base+"spool"), State: or(f.State, base+"state"), Outbox: or(f.Outbox, base+"outbox")}
@@ -93,7 +96,7 @@ func refusesShared(t *testing.T, h host) {
 		{mine(trigger.Folders{State: one.Spool + "/deeper"}), "one.service"},
 		{mine(trigger.Folders{Spool: h.Home() + "/alias"}), "one.service"},
 		{mine(trigger.Folders{Spool: h.Home() + "/alias/in/it"}), "one.service"},
-		{mine(trigger.Folders{State: h.Home() + "/two/spool/state"}), "lie in one another"},
+		{mine(trigger.Folders{Spool: h.Home() + "/shelf/spool", State: h.Home() + "/link/state"}), "lie in one another"},
 		{mine(trigger.Folders{Spool: "/tmp/two"}), "/tmp"},
 		{mine(trigger.Folders{State: "/var/tmp/two/state"}), "/var/tmp"},
 		{mine(trigger.Folders{Spool: "/proc/self/spool"}), "on proc"},
@@ -105,7 +108,7 @@ func refusesShared(t *testing.T, h host) {
 	}
 	h.unadopt(t, "one", true)
 	h.forget(t, "", "one.service", "two.service")
-	h.MustExec(t, "rm", h.Home()+"/alias")
+	h.MustExec(t, "rm", "-r", h.Home()+"/alias", h.Home()+"/link", h.Home()+"/shelf")
 	h.MustExec(t, "test", "!", "-e", h.Home()+"/two")
 }
 

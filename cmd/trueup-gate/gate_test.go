@@ -127,6 +127,7 @@ func TestSize(t *testing.T) {
 
 // Wrong words are said with what, where and what to do, and exit 64; a folder that is not there exits 74.
 func TestUsage(t *testing.T) {
+	t.Setenv("INVOCATION_ID", "") // under systemd a refused claim waits
 	for _, test := range []struct {
 		args string
 		env  string
@@ -140,6 +141,10 @@ func TestUsage(t *testing.T) {
 		{"claim", "", 64, "the spool folder is not given: use --spool DIR"},
 		{"claim --spool s --state /t", "", 64, `the spool folder "s" is relative`},
 		{"claim --spool /s --state /s", "", 64, "must be three folders"},
+		{"claim --spool /s --state /s/deep/state", "", 64, "must be three folders, none in another"},
+		{"claim --spool /s/../t/spool --state /t", "", 64, "none in another"},
+		{"claim --check --spool /s --state /t --outbox /s/", "", 64, "none in another"},
+		{"claim --spool /s --state /proc/none/s --outbox /proc/none/sub --check", "", 74, "/proc/none/s"},
 		{"claim --spool /s --state /t --floor 30", "", 64, `invalid value "30" for flag -floor`},
 		{"claim --spool /s --state /t --floor 0s", "", 64, "floor 0s is out of bounds"},
 		{"claim --spool /s --state /t --floor 10m", "", 64, "retry-max 5m0s is out of bounds"},

@@ -65,13 +65,16 @@ func run(args []string, stdout, stderr io.Writer) int {
 	o, err := parse(verb, args[1:])
 	if err != nil {
 		fmt.Fprintf(stderr, "error: %s: %v\nhint: trueup-gate --help\n", verb, err)
+		if verb == "claim" && !slices.Contains(args, "--check") {
+			holdBack(err)
+		}
 		return exitUsage
 	}
 	switch verb {
 	case "claim":
 		err = claim(o)
 	case "settle":
-		err = o.gate.Settle()
+		err = o.gate.Settle(context.Background())
 	case "heal":
 		err = healPath(o)
 	}
@@ -163,7 +166,7 @@ func fromEnvironment(flags *flag.FlagSet) (err error) {
 // claim exits well when the state folder refuses a claim: the run is to go on, and is asked for again.
 func claim(o options) error {
 	if o.check {
-		return errors.Join(o.gate.Check(), reachManager())
+		return errors.Join(o.gate.Check(context.Background()), reachManager())
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -30,6 +31,21 @@ func tell(status string, needs time.Duration) {
 	select {
 	case <-sent:
 	case <-time.After(time.Second): // a manager that does not read must not hold up the claim
+	}
+}
+
+// holdBack lasts a floor before a claim is refused for its flags: the path unit starts the service again at once while
+// there is something to do, and would die of the start limit. Outside systemd nobody does.
+func holdBack(why error) {
+	if os.Getenv("INVOCATION_ID") == "" {
+		return
+	}
+	floor := trigger.DefaultPolicy().Floor
+	tell("refused, tried again in "+floor.String()+": "+strings.ReplaceAll(why.Error(), "\n", "; "), floor)
+	var clock trigger.SystemClock
+	if over, stop, err := clock.Until(clock.Now() + floor); err == nil {
+		<-over
+		stop()
 	}
 }
 

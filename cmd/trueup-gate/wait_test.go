@@ -56,6 +56,30 @@ func TestWaitingGate(t *testing.T) {
 	}
 }
 
+// A claim that is refused for its flags lasts a floor, or the path unit would spin and die; it says so, and a stop ends it.
+func TestRefusedGateWaits(t *testing.T) {
+	root := t.TempDir()
+	notify := listen(t, root)
+	refused := exec.Command(gate(t), "claim", "--spool", "/s", "--state", "/s/state")
+	refused.Env = append(os.Environ(), "INVOCATION_ID=one", "NOTIFY_SOCKET="+notify.LocalAddr().String())
+	started := time.Now()
+	if err := refused.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = refused.Process.Kill() })
+	if said := hear(t, notify); !strings.Contains(said, "STATUS=refused") || !strings.Contains(said, "none in another") ||
+		!strings.Contains(said, "EXTEND_TIMEOUT_USEC=60000000") {
+		t.Errorf("the gate says %q, want why, and to be given a floor", said)
+	}
+	stop := time.AfterFunc(time.Second, func() { _ = refused.Process.Signal(syscall.SIGTERM) })
+	defer stop.Stop()
+	_ = refused.Wait()
+	status, _ := refused.ProcessState.Sys().(syscall.WaitStatus)
+	if took := time.Since(started); took < time.Second || status.Signal() != syscall.SIGTERM {
+		t.Errorf("the gate ended after %s by itself (%s), want that only the stop ended it", took, refused.ProcessState)
+	}
+}
+
 func listen(t *testing.T, dir string) *net.UnixConn {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -9,8 +10,8 @@ import (
 
 // Check proves that a gate with these folders can do its work, and leaves the outbox ready for the first
 // ticket: a web app that reads before the first run must find a number. It does not claim anything.
-func (g *Gate) Check() error {
-	state, err := g.ready()
+func (g *Gate) Check(ctx context.Context) error {
+	state, err := g.ready(ctx)
 	if err != nil {
 		return err
 	}
@@ -22,7 +23,7 @@ func (g *Gate) Check() error {
 }
 
 // ready is Check without the spool, which is the web app's, and which the gate sets right. It returns the state folder.
-func (g *Gate) ready() (state dir, err error) {
+func (g *Gate) ready(ctx context.Context) (state dir, err error) {
 	if err := errors.Join(g.Folders.Validate(), g.Policy.Validate()); err != nil {
 		return dir{}, err
 	}
@@ -43,7 +44,7 @@ func (g *Gate) ready() (state dir, err error) {
 	if g.Folders.Outbox == "" {
 		return state, nil
 	}
-	if err := g.checkOutbox(found); err != nil {
+	if err := g.checkOutbox(ctx, found); err != nil {
 		state.close()
 		return dir{}, fmt.Errorf("writing the outbox: %w", err)
 	}
@@ -61,10 +62,10 @@ func initNumbering(d dir, s *State) error {
 }
 
 // checkOutbox publishes the numbers where the outbox does not show them yet; a run that is on has done so.
-func (g *Gate) checkOutbox(s State) error {
+func (g *Gate) checkOutbox(ctx context.Context, s State) error {
 	epoch, n := g.numbering(s)
 	if !g.shows(epoch, n) && g.mayShow(s, epoch, n) {
-		return g.publish(g.status(s, epoch, n, Idle))
+		return g.publish(ctx, g.status(s, epoch, n, Idle))
 	}
 	d, err := openDir(g.Folders.Outbox)
 	if err != nil {

@@ -26,6 +26,9 @@ type Gate struct {
 // has been waited out, and the run is to go on: it will be asked for again.
 var ErrUnrecorded = errors.New("the claim could not be recorded")
 
+// errOvertaken means that another gate has claimed or settled since this one looked at the state folder.
+var errOvertaken = errors.New("another gate came first")
+
 // Claim waits until a run may start, takes over what the spool asks for and returns the claim. It returns
 // ErrUnrecorded when the run is to go on without one, and the context's error when it was told to stop.
 //
@@ -34,39 +37,41 @@ var ErrUnrecorded = errors.New("the claim could not be recorded")
 func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	start := g.Clock.Now()
 	found, err := ReadState(g.Folders.State)
-	g.reportDamage(errors.Join(err, found.Damage))
-	w := g.wait(found, start)
+	found.Damage = errors.Join(err, found.Damage)
+	g.reportDamage(found.Damage)
+	r, w, err := g.claimInTurn(ctx, found, start)
 	if err != nil {
-		w = wait{why: "the state folder cannot be read", until: start + g.Policy.Floor, phase: Failing}
-	}
-	if w.until > start {
-		g.showWait(found, w.phase)
-		if err := g.await(ctx, w, start); err != nil {
-			return Claim{}, err
-		}
-	}
-	if err := ctx.Err(); err != nil {
 		return Claim{}, err
-	}
-	r, err := g.record()
-	if err != nil {
-		g.reportUnrecorded(err)
-		g.showWait(found, Failing)
-		if err := g.await(ctx, wait{why: "the claim cannot be recorded", until: start + g.Policy.Floor}, start); err != nil {
-			return Claim{}, err
-		}
-		if r, err = g.record(); err != nil {
-			g.noteUnrecorded(r.seen)
-			return Claim{}, fmt.Errorf("%w: %w", ErrUnrecorded, err)
-		}
 	}
 	spool := openSpool(g.Folders.Spool)
 	defer spool.close()
-	g.reportTaken(spool.take(r.seen, r.claim.All))
-	g.show(r.state, r.claim.Epoch, r.claim.N, Running)
+	g.reportTaken(spool.take(r.seen, r.claim.All, g.Clock.Wall()))
+	g.show(ctx, r.state, r.claim.Epoch, r.claim.N, Running)
 	g.noteTrouble(spool, r.seen)
 	g.reportClaimed(r.claim, w, g.Clock.Now()-start)
 	return r.claim, nil
+}
+
+// claimInTurn waits and records the claim. How long to wait was read before the lock was had: a gate that finds under
+// it that another came first waits again, from the state that it found there.
+func (g *Gate) claimInTurn(ctx context.Context, found State, start time.Duration) (recorded, wait, error) {
+	for {
+		w := g.wait(found, start)
+		if w.until > start {
+			g.showWait(ctx, found, w.phase)
+			if err := g.await(ctx, w, start); err != nil {
+				return recorded{}, w, err
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			return recorded{}, w, err
+		}
+		r, err := g.recordOrWait(ctx, found, start)
+		if !errors.Is(err, errOvertaken) {
+			return r, w, err
+		}
+		found, start = r.state, g.Clock.Now()
+	}
 }
 
 // recorded is a claim, and what it was made from.
@@ -76,21 +81,44 @@ type recorded struct {
 	state State
 }
 
+// recordOrWait is record, tried once more when a floor has passed where the state folder refuses.
+func (g *Gate) recordOrWait(ctx context.Context, found State, start time.Duration) (recorded, error) {
+	r, err := g.record(ctx, found)
+	if err == nil || errors.Is(err, errOvertaken) || ctx.Err() != nil {
+		return r, err
+	}
+	g.reportUnrecorded(err)
+	g.showWait(ctx, found, Failing)
+	if err := g.await(ctx, wait{why: "the claim cannot be recorded", until: start + g.Policy.Floor}, start); err != nil {
+		return r, err
+	}
+	r, err = g.record(ctx, found)
+	if err == nil || errors.Is(err, errOvertaken) || ctx.Err() != nil {
+		return r, err
+	}
+	g.noteUnrecorded(r.seen)
+	return r, fmt.Errorf("%w: %w", ErrUnrecorded, err)
+}
+
 // record reads the spool and writes the claim for what it asks for, joined with what is still owed.
-func (g *Gate) record() (recorded, error) {
+func (g *Gate) record(ctx context.Context, found State) (recorded, error) {
 	d, err := openState(g.Folders.State)
 	if err != nil {
 		return recorded{}, err
 	}
 	defer d.close()
-	release, err := lock(d, g.Clock) // a settle that hung and woke must not look before this and remove after it
+	release, err := lock(ctx, d, g.Clock) // a settle that hung and woke must not look before this and remove after it
 	if err != nil {
 		return recorded{}, err
 	}
 	defer release()
+	r := recorded{state: readState(d)}
+	if r.state.mark() != found.mark() {
+		return r, errOvertaken
+	}
 	spool := openSpool(g.Folders.Spool)
 	defer spool.close()
-	r := recorded{seen: spool.read(), state: readState(d)}
+	r.seen = spool.read()
 	r.claim = g.next(r.state, r.seen)
 	return r, writeDurable(d, claimFile, 0o600, r.claim)
 }
@@ -104,7 +132,9 @@ func (g *Gate) next(state State, seen present) Claim {
 		All:      seen.everything() || g.sweepDue(state.Settled),
 		Requests: seen.names,
 	}
-	if owed := state.Claim; owed != nil {
+	claim.Fresh = Asked{All: claim.All, Requests: seen.names}
+	owed := state.Claim
+	if owed != nil {
 		claim.Attempt = owed.Attempt + 1
 		claim.All = claim.All || owed.All
 		claim.Requests = union(owed.Requests, seen.names)
@@ -114,6 +144,9 @@ func (g *Gate) next(state State, seen present) Claim {
 	}
 	if len(claim.Requests) == 0 {
 		claim.All = true // nothing is asked for by name: the timer's run, or too many names to tell apart
+	}
+	if claim.All && (owed == nil || !owed.All) {
+		claim.Fresh = Asked{All: true}
 	}
 	return claim
 }

@@ -71,7 +71,7 @@ func newHost(t *testing.T) *host {
 			t.Fatal(err)
 		}
 	}
-	if err := h.Check(); err != nil {
+	if err := h.Check(context.Background()); err != nil {
 		t.Fatalf("Check on new folders: %v", err)
 	}
 	return h
@@ -90,7 +90,7 @@ func (h *host) claim() Claim {
 
 func (h *host) settle() {
 	h.t.Helper()
-	if err := h.Settle(); err != nil {
+	if err := h.Settle(context.Background()); err != nil {
 		h.t.Fatalf("Settle: %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func TestSentinelStaysUnderAClaimForNames(t *testing.T) {
 	defer s.close()
 	seen := s.read()
 	h.touch() // arrives between the reading and the unlinking
-	s.take(seen, false)
+	s.take(seen, false, h.clock.wall)
 	if !exists(filepath.Join(h.Folders.Spool, "sentinel")) {
 		t.Error("the sentinel was unlinked under a claim for names")
 	}
@@ -428,7 +428,7 @@ func TestSettleWaitsForTheGateThatClaims(t *testing.T) {
 	state, err := openDir(h.Folders.State)
 	check(t, err)
 	defer state.close()
-	release, err := lock(state, h.clock) // another gate is about to write its claim
+	release, err := lock(context.Background(), state, h.clock) // another gate is about to write its claim
 	check(t, err)
 	h.clock.onWait = func() {
 		h.clock.onWait = nil
@@ -472,7 +472,7 @@ func TestLockHeldForEver(t *testing.T) {
 	state, err := openDir(h.Folders.State)
 	check(t, err)
 	defer state.close()
-	release, err := lock(state, h.clock)
+	release, err := lock(context.Background(), state, h.clock)
 	check(t, err)
 	h.Invocation = "one"
 	start := h.clock.now
@@ -527,7 +527,7 @@ func TestFoldersThatDoNotFit(t *testing.T) {
 	success()
 	check(t, os.WriteFile(settled, oldState, 0o600)) // and back
 	ticket := h.touch()
-	check(t, h.Check())
+	check(t, h.Check(context.Background()))
 	h.clock.onWait = func() {
 		if h.covers(ticket) {
 			t.Error("covered by a gate that waits")

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,31 +17,33 @@ var errLocked = errors.New("another process holds the lock of the state folder")
 
 // lock takes the state folder's lock, which orders the writers of status.json. It stands in the state folder
 // since a container could hold a lock on anything that it may read.
-func lock(state dir, c Clock) (release func(), err error) {
-	return lockFile(state, "lock", c, lockFor)
+func lock(ctx context.Context, state dir, c Clock) (release func(), err error) {
+	f, err := lockFile(ctx, state, "lock", c, lockFor)
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
 }
 
-// lockFile takes a lock of the state folder, waiting for it at most as long as said.
-func lockFile(state dir, name string, c Clock, patience time.Duration) (release func(), err error) {
+// lockFile takes a lock of the state folder, waiting for it at most as long as said. A context that has ended keeps
+// nobody from a free lock, only from waiting for one. The lock goes with the file.
+func lockFile(ctx context.Context, state dir, name string, c Clock, patience time.Duration) (*os.File, error) {
 	f, err := openLock(state, name)
 	if err != nil {
 		return nil, err
 	}
 	for deadline := c.Now() + patience; ; {
 		if err = tryLock(f); err == nil {
-			return func() { f.Close() }, nil
+			return f, nil
 		}
 		if !errors.Is(err, errLocked) || c.Now() >= deadline {
 			f.Close()
 			return nil, err
 		}
-		fired, stop, err := c.Until(c.Now() + 20*time.Millisecond)
-		if err != nil {
+		if err := waitUntil(ctx, c, c.Now()+20*time.Millisecond); err != nil {
 			f.Close()
-			return nil, err
+			return nil, fmt.Errorf("locking %s: %w", state.path(name), err)
 		}
-		<-fired
-		stop()
 	}
 }
 

@@ -28,6 +28,8 @@ type Status struct {
 	Settled      uint64     `json:"settled"`       // every ticket below it is covered
 	CoveredUntil *time.Time `json:"covered_until"` // for people: what was written before this instant is live
 	State        Phase      `json:"state"`
+	// Targets are shown by a run that keeps several targets true, see ShowTargets. The gate keeps what it finds there.
+	Targets map[string]TargetStatus `json:"targets,omitempty"`
 }
 
 const statusFile = "status.json"
@@ -47,6 +49,16 @@ func ReadStatus(outbox string) (Status, error) {
 		return Status{}, fmt.Errorf("reading %s: version %d is not known here, or the epoch is missing", filepath.Join(outbox, statusFile), s.Version)
 	}
 	return s, nil
+}
+
+// Published tells whether the outbox shows a claim's number, or nobody looks at one. Where it does not, somebody may still
+// commit and read the number before: such a claim's run covers no ticket.
+func Published(outbox string, c Claim) bool {
+	if outbox == "" {
+		return true
+	}
+	shown, err := ReadStatus(outbox)
+	return err == nil && shown.Epoch == c.Epoch && shown.Claims >= c.N
 }
 
 // publish puts the given fields into status.json and keeps the others: each writer owns its own.

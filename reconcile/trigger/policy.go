@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -14,7 +15,7 @@ type Folders struct {
 	Outbox string // the web app reads: status.json; empty means that nobody reads
 }
 
-// Validate says which folder is missing, relative or shared with another role.
+// Validate says which folder is missing, relative, shared with another role or in another's.
 func (f Folders) Validate() error {
 	var errs []error
 	for _, dir := range []struct{ role, path string }{{"spool", f.Spool}, {"state", f.State}, {"outbox", f.Outbox}} {
@@ -29,11 +30,19 @@ func (f Folders) Validate() error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	spool, state, outbox := filepath.Clean(f.Spool), filepath.Clean(f.State), filepath.Clean(f.Outbox)
-	if spool == state || spool == outbox || state == outbox {
-		return fmt.Errorf("spool %s, state %s and outbox %s must be three folders: the web app writes the first and reads the last", f.Spool, f.State, f.Outbox)
+	if overlap(f.Spool, f.State) || overlap(f.Spool, f.Outbox) || overlap(f.State, f.Outbox) {
+		return fmt.Errorf("spool %s, state %s and outbox %s must be three folders, none in another: the web app writes the first and reads the last", f.Spool, f.State, f.Outbox)
 	}
 	return nil
+}
+
+// overlap tells whether one folder is the other or lies in it, by name.
+func overlap(a, b string) bool {
+	if a == "" || b == "" {
+		return false
+	}
+	a, b = filepath.Clean(a)+"/", filepath.Clean(b)+"/"
+	return strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 // Policy says how often the trigger may run.

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -9,9 +10,9 @@ import (
 
 // Settle turns the claim of this invocation into a settled one. It is called only after the run has succeeded.
 // Without such a claim there is nothing to settle: the run's own was never recorded, and one that stands is
-// owed by somebody else. An error means that the state folder refused; the claim stands, and the run counts as
-// failed.
-func (g *Gate) Settle() error {
+// owed by somebody else. An error means that the state folder refused, or that the context ended while another held
+// its lock; the claim stands, and the run counts as failed.
+func (g *Gate) Settle(ctx context.Context) error {
 	d, err := openDir(g.Folders.State)
 	if err != nil {
 		return err
@@ -19,7 +20,7 @@ func (g *Gate) Settle() error {
 	defer d.close()
 	// One lock from looking to removing: a settle that hangs until systemd gives it up, and wakes when the next
 	// gate has claimed, must find that gate's claim and not remove it.
-	release, err := lock(d, g.Clock)
+	release, err := lock(ctx, d, g.Clock)
 	if err != nil {
 		return err
 	}
@@ -37,8 +38,8 @@ func (g *Gate) Settle() error {
 		settled.Full = settled.Finished
 		// A number that the outbox did not show before the run covers nothing: a web app may have committed after
 		// the run's reading and still have read the number before. Its ticket waits for the next run.
-		if g.Folders.Outbox == "" || g.shows(claim.Epoch, claim.N) {
-			settled.Covered, settled.CoveredUntil = claim.N, claim.Claimed
+		if Published(g.Folders.Outbox, *claim) {
+			settled.raise(coveredBy(d, *claim))
 		}
 	}
 	settled.Covered = g.bounded(claim.Epoch, settled.Covered)

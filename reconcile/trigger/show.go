@@ -1,17 +1,18 @@
 package trigger
 
 import (
+	"context"
 	"errors"
 	"time"
 )
 
 // show publishes the number and the phase. A number that could not be published is never shown as settled
 // (see Settle), so a failure costs promptness and no truth.
-func (g *Gate) show(s State, epoch string, n uint64, phase Phase) {
+func (g *Gate) show(ctx context.Context, s State, epoch string, n uint64, phase Phase) {
 	if g.Folders.Outbox == "" {
 		return
 	}
-	if err := g.publish(g.status(s, epoch, n, phase)); err != nil {
+	if err := g.publish(ctx, g.status(s, epoch, n, phase)); err != nil && ctx.Err() == nil {
 		g.reportOutbox(err)
 	}
 }
@@ -27,11 +28,11 @@ func (g *Gate) status(s State, epoch string, n uint64, phase Phase) Status {
 
 // publish writes status.json under the state folder's lock. Where that folder cannot hold one there is nobody to
 // exclude.
-func (g *Gate) publish(status Status) error {
+func (g *Gate) publish(ctx context.Context, status Status) error {
 	if state, err := openDir(g.Folders.State); err == nil {
 		defer state.close()
-		release, err := lock(state, g.Clock)
-		if errors.Is(err, errLocked) {
+		release, err := lock(ctx, state, g.Clock)
+		if errors.Is(err, errLocked) || ctx.Err() != nil && err != nil {
 			return err
 		}
 		if err == nil {
@@ -51,9 +52,9 @@ func (g *Gate) publishLocked(status Status) error {
 }
 
 // showWait publishes that a gate waits, with the last number.
-func (g *Gate) showWait(s State, phase Phase) {
+func (g *Gate) showWait(ctx context.Context, s State, phase Phase) {
 	if epoch, last := g.numbering(s); g.mayShow(s, epoch, last) {
-		g.show(s, epoch, last, phase)
+		g.show(ctx, s, epoch, last, phase)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -146,8 +147,9 @@ type taken struct {
 }
 
 // take unlinks what a claim stands for: the sentinel only under a claim for everything, and otherwise only
-// names that were read before the claim was written. It also removes what does not belong in requests/.
-func (s spool) take(p present, all bool) taken {
+// names that were read before the claim was written. It also removes what does not belong in requests/, and what was
+// left in the spool before now.
+func (s spool) take(p present, all bool, now time.Time) taken {
 	var t taken
 	if s.opened != nil {
 		t.stuck = append(t.stuck, s.opened)
@@ -162,7 +164,7 @@ func (s spool) take(p present, all bool) taken {
 		}
 	}
 	s.takeRequests(&t, p, all, &budget)
-	s.clearAside(&budget)
+	s.clearLeft(now, &budget)
 	return t
 }
 
@@ -251,18 +253,23 @@ func (s spool) mendRequests(t *taken, why error, budget *int) {
 	t.keep(made.err("setting the mode of", "", unix.Fchmod(made.fd(), mode)))
 }
 
-// clearAside goes on removing what an earlier activation had to leave. It lists no more than a few names of a
-// folder that may hold a million.
-func (s spool) clearAside(budget *int) {
+// clearLeft goes on removing what an earlier activation had to leave, and removes what a toucher that was killed has
+// left. It lists no more than a few names of a folder that may hold a million.
+func (s spool) clearLeft(now time.Time, budget *int) {
 	names, err := s.names(maxRequests)
 	if err != nil {
 		return
 	}
 	for _, name := range names {
-		if strings.HasPrefix(name, asidePrefix) {
+		if strings.HasPrefix(name, asidePrefix) || strings.HasPrefix(name, touchPrefix) && s.isOlder(name, now.Add(-time.Hour)) {
 			_ = s.remove(name, budget)
 		}
 	}
+}
+
+func (s spool) isOlder(name string, than time.Time) bool {
+	st, err := s.stat(name)
+	return err == nil && time.Unix(st.Mtim.Unix()).Before(than)
 }
 
 const sampleSize = 10

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -260,6 +261,22 @@ func TestTouchFollowsNoLink(t *testing.T) {
 	h.touch("a")
 	if exists(target) {
 		t.Error("the touch went through the link")
+	}
+}
+
+// What a killed toucher leaves goes after a while; what one has just made is left for it to rename.
+func TestLeftByAKilledToucher(t *testing.T) {
+	h := newHost(t)
+	for name, age := range map[string]time.Duration{".touch-left": 2 * time.Hour, ".touch-now": time.Minute, ".other": 2 * time.Hour} {
+		path := filepath.Join(h.Folders.Spool, name)
+		check(t, os.WriteFile(path, nil, 0o644))
+		check(t, os.Chtimes(path, time.Time{}, h.clock.wall.Add(-age)))
+	}
+	h.claim()
+	for name, want := range map[string]bool{".touch-left": false, ".touch-now": true, ".other": true} {
+		if is := exists(filepath.Join(h.Folders.Spool, name)); is != want {
+			t.Errorf("%s is there: %v, want %v", name, is, want)
+		}
 	}
 }
 

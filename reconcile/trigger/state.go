@@ -19,7 +19,14 @@ type Claim struct {
 	Attempt    int           `json:"attempt"`            // 1, and one more for each failure in a row
 	All        bool          `json:"all"`                // for everything, whatever the names
 	Requests   []string      `json:"requests,omitempty"` // the names asked for, sorted
+	Fresh      Asked         `json:"fresh"`              // what of it this attempt took up; the rest is owed from before
 	Invocation string        `json:"invocation"`         // the run that may settle it
+}
+
+// Asked is everything, or some names.
+type Asked struct {
+	All      bool     `json:"all"`
+	Requests []string `json:"requests,omitempty"`
 }
 
 // Settled is what the last successful runs left behind.
@@ -103,6 +110,23 @@ func readState(d dir) State {
 	return s
 }
 
+// A mark differs between two readings of a state folder when somebody has claimed or settled in between. It leaves out
+// the epoch, which is made up anew at each reading of a damaged claim.
+type mark struct {
+	damaged           bool
+	claim, settled    uint64
+	claimed, finished time.Duration
+	invocation        string
+}
+
+func (s State) mark() mark {
+	m := mark{damaged: s.Damage != nil, settled: s.Settled.N, finished: s.Settled.Finished.At}
+	if s.Claim != nil {
+		m.claim, m.claimed, m.invocation = s.Claim.N, s.Claim.At, s.Claim.Invocation
+	}
+	return m
+}
+
 // numbering returns the epoch and the highest number used in it. Where none is on record a new epoch begins.
 func (s State) numbering() (epoch string, n uint64) {
 	switch {
@@ -127,7 +151,9 @@ func (s Settled) coveredIn(epoch string) (n uint64, until time.Time) {
 	return s.Covered, s.CoveredUntil
 }
 
-func newEpoch() string { return rand.Text()[:10] }
+const epochLength = 10
+
+func newEpoch() string { return rand.Text()[:epochLength] }
 
 // openState opens the state folder, and makes it where it is gone and may be made.
 func openState(path string) (dir, error) {

@@ -18,12 +18,18 @@ func (t Ticket) String() string { return t.Epoch + ":" + strconv.FormatUint(t.N,
 
 // ParseTicket reads a ticket as String writes it.
 func ParseTicket(s string) (Ticket, error) {
-	epoch, number, found := strings.Cut(s, ":")
+	epoch, number, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseUint(number, 10, 64)
-	if !found || epoch == "" || err != nil {
-		return Ticket{}, fmt.Errorf("ticket %q: want EPOCH:N, as trueup touch prints it", s)
+	if !validEpoch(epoch) || err != nil { // any other epoch would count as an older one, which every success covers
+		return Ticket{}, fmt.Errorf("ticket %q: want EPOCH:N, as trueup touch prints it: %d letters and digits, a colon and a number", s, epochLength)
 	}
 	return Ticket{Epoch: epoch, N: n}, nil
+}
+
+// validEpoch tells whether newEpoch could have made it.
+func validEpoch(epoch string) bool {
+	const base32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	return len(epoch) == epochLength && strings.Trim(epoch, base32) == ""
 }
 
 // Ticket is the ticket of a request whose touch follows this reading.

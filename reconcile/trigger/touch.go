@@ -39,6 +39,9 @@ func Touch(spool string, requests ...string) error {
 	return nil
 }
 
+// touchPrefix marks a file that is about to be renamed, which takes a moment. One that stays is a killed toucher's.
+const touchPrefix = ".touch-"
+
 // ask makes a file in the spool and renames it into the given folder: a temporary file in requests/ would
 // itself be taken for a stray. Where that is refused and something stands under the name, that asks as well.
 func (d dir) ask(folder dir, name string) error {
@@ -52,7 +55,7 @@ func (d dir) ask(folder dir, name string) error {
 }
 
 func (d dir) renameInto(folder dir, name string) error {
-	temp := ".touch-" + strconv.FormatUint(rand.Uint64(), 36)
+	temp := touchPrefix + strconv.FormatUint(rand.Uint64(), 36)
 	fd, err := unix.Openat(d.fd(), temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o644)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type wait struct {
 func (g *Gate) wait(s State, start time.Duration) wait {
 	floor := start + g.Policy.Floor
 	if s.Damage != nil {
-		return wait{why: "the state folder is damaged", until: floor, phase: Failing}
+		return wait{why: "the state folder cannot be read", until: floor, phase: Failing}
 	}
 	if g.Clock.Boot() == "" {
 		return wait{why: "the boot id cannot be read", until: floor, phase: Waiting}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -20,23 +19,18 @@ var ErrWatched = errors.New("another trueup watch runs")
 
 // Watch runs until the context ends, and returns nil then. A run starts when the spool asks, when a claim stands
 // or when the sweep interval has passed since the last run. Run gets a zero Claim when it could not be recorded.
+//
+// Where the state folder was removed under it, it takes the one that stands there, or ends with ErrWatched if another
+// Watcher has it. It looks before each run: one that was on when the folder went is not ended.
 func (w *Watcher) Watch(ctx context.Context) error {
-	state, err := openState(w.Gate.Folders.State)
-	if err != nil {
-		return fmt.Errorf("opening the state folder: %w", err)
+	h := hold{gate: &w.Gate}
+	defer h.release()
+	if err := h.take(ctx); err != nil {
+		return stopped(ctx, err)
 	}
-	defer state.close()
-	release, err := lockFile(state, "watch.lock", w.Gate.Clock, time.Second/2) // status looks at it for a moment
-	if errors.Is(err, errLocked) {
-		return fmt.Errorf("%w on %s", ErrWatched, w.Gate.Folders.State)
-	}
+	checked, err := w.Gate.ready(ctx) // not the spool: a web app must not keep the watch from starting
 	if err != nil {
-		return err
-	}
-	defer release()
-	checked, err := w.Gate.ready() // not the spool: a web app must not keep the watch from starting
-	if err != nil {
-		return err
+		return stopped(ctx, err)
 	}
 	checked.close()
 	due := w.Gate.Clock.Now() // the first run is for everything: drift since the last watch
@@ -44,7 +38,7 @@ func (w *Watcher) Watch(ctx context.Context) error {
 		if err := w.await(ctx, due); err != nil {
 			return stopped(ctx, err)
 		}
-		if err := w.once(ctx); err != nil {
+		if err := w.once(ctx, &h); err != nil {
 			return stopped(ctx, err)
 		}
 		due = w.Gate.Clock.Now() + w.Gate.Policy.Sweep
@@ -61,20 +55,23 @@ func (w *Watcher) await(ctx context.Context, due time.Duration) error {
 	return err
 }
 
-func (w *Watcher) once(ctx context.Context) error {
+func (w *Watcher) once(ctx context.Context, h *hold) error {
+	if err := h.keep(ctx); err != nil {
+		return err
+	}
 	gate := w.Gate
 	gate.Invocation = rand.Text()
 	claim, err := gate.Claim(ctx)
 	if err != nil && !errors.Is(err, ErrUnrecorded) {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
+	if err := errors.Join(ctx.Err(), h.keep(ctx)); err != nil { // the wait was long enough to lose it
 		return err
 	}
 	if err := w.Run(ctx, claim); err != nil {
 		return ctx.Err() // the claim stands, and the gate backs off
 	}
-	if err := gate.Settle(); err != nil {
+	if err := gate.Settle(ctx); err != nil {
 		gate.reportUnsettling(err)
 	}
 	return ctx.Err()

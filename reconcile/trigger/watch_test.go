@@ -21,12 +21,18 @@ type watched struct {
 }
 
 func watch(t *testing.T, floor, sweep time.Duration) *watched {
+	w := newWatched(t, floor, sweep)
+	w.start()
+	return w
+}
+
+// newWatched is watch before its start.
+func newWatched(t *testing.T, floor, sweep time.Duration) *watched {
 	w := &watched{host: newHost(t), runs: make(chan Claim), ends: make(chan error)}
 	w.Gate.Clock = SystemClock{}
 	w.Gate.Policy = Policy{Floor: floor, RetryMax: 4 * floor, Sweep: sweep}
 	w.Gate.Log = func(e Event) { t.Log(e.Message) }
 	check(t, os.Remove(w.Folders.State+"/settled")) // its epoch came from the fake clock's boot
-	w.start()
 	t.Cleanup(func() {
 		w.stop()
 		<-w.done
@@ -148,6 +154,44 @@ func TestWatchStopsAndGoesOn(t *testing.T) {
 	w.end(nil)
 }
 
+// A watch whose state folder was removed goes on in a new one, and holds that; where another watch has come first it ends
+// and says so, before it runs beside it.
+func TestWatchStateRemoved(t *testing.T) {
+	w := newWatched(t, 100*time.Millisecond, time.Hour)
+	rests := w.restful()
+	w.start()
+	w.run("at the start")
+	w.end(nil)
+	rests()
+	check(t, os.RemoveAll(w.Folders.State))
+	w.touch()
+	w.run("in a state folder made anew")
+	second := Watcher{Gate: *w.Gate}
+	if err := second.Watch(context.Background()); !errors.Is(err, ErrWatched) {
+		t.Errorf("a second watch on the state folder made anew: %v", err)
+	}
+	w.end(nil)
+
+	state, err := openState(w.Folders.State)
+	check(t, err)
+	defer state.close()
+	check(t, os.Remove(filepath.Join(w.Folders.State, watchLock)))
+	theirs, err := lockFile(context.Background(), state, watchLock, SystemClock{}, 0)
+	check(t, err)
+	defer theirs.Close()
+	w.touch()
+	select {
+	case err := <-w.done:
+		if !errors.Is(err, ErrWatched) {
+			t.Errorf("the watch ended with %v, want that another has the folder", err)
+		}
+	case <-w.runs:
+		t.Error("it runs beside another watch")
+	case <-w.due:
+		t.Error("nothing happened")
+	}
+}
+
 // The spool renamed and made anew is noticed without a sweep (F10).
 func TestWatchSpoolMadeAnew(t *testing.T) {
 	w := watch(t, 100*time.Millisecond, time.Hour)
@@ -158,6 +202,103 @@ func TestWatchSpoolMadeAnew(t *testing.T) {
 	w.touch()
 	w.run("for a touch in the new spool")
 	w.end(nil)
+}
+
+// Whatever is exchanged on the way to the spool, a folder or a link, and also when the spool goes and comes back, the
+// next touch is heard without a sweep (F10).
+func TestWatchWayExchanged(t *testing.T) {
+	w := newWatched(t, 100*time.Millisecond, time.Hour)
+	root := t.TempDir()
+	check(t, os.MkdirAll(root+"/one/a/spool/requests", 0o755))
+	check(t, os.Symlink("one", root+"/inner"))
+	check(t, os.Symlink(root+"/inner/a", root+"/outer"))
+	w.Folders.Spool = root + "/outer/spool"
+	rests := w.restful()
+	w.start()
+	w.run("at the start")
+	w.end(nil)
+	for _, exchange := range []struct {
+		what string
+		do   func() error
+	}{
+		{"a folder above", func() error {
+			return errors.Join(os.Rename(root+"/one/a", root+"/one/old"), os.MkdirAll(root+"/one/a/spool/requests", 0o755))
+		}},
+		{"a link on the way of a link", func() error {
+			return errors.Join(os.MkdirAll(root+"/two/a/spool/requests", 0o755), os.Symlink("two", root+"/new"), os.Rename(root+"/new", root+"/inner"))
+		}},
+		{"the link", func() error {
+			return errors.Join(os.MkdirAll(root+"/three/spool/requests", 0o755), os.Symlink("three", root+"/new"), os.Rename(root+"/new", root+"/outer"))
+		}},
+		{"the spool, removed and made anew", func() error {
+			return errors.Join(os.RemoveAll(root+"/three/spool"), os.MkdirAll(root+"/three/spool/requests", 0o755))
+		}},
+		{"all of it, removed and made anew", func() error {
+			return errors.Join(os.RemoveAll(root+"/three"), os.MkdirAll(root+"/three/spool/requests", 0o755))
+		}},
+	} {
+		rests()
+		check(t, exchange.do())
+		w.touch()
+		w.run("for a touch after an exchange of " + exchange.what)
+		w.end(nil)
+	}
+}
+
+// An idleClock tells when a watch waits for nothing but a touch.
+type idleClock struct {
+	SystemClock
+	idle chan struct{}
+}
+
+// restful returns what waits until the watch comes to rest.
+func (w *watched) restful() (rests func()) {
+	idle := make(chan struct{}, 1)
+	w.Gate.Clock = idleClock{idle: idle}
+	return func() {
+		w.t.Helper()
+		select {
+		case <-idle:
+		case <-w.due:
+			w.t.Fatal("the watch does not come to rest")
+		}
+	}
+}
+
+func (c idleClock) Until(t time.Duration) (<-chan struct{}, func(), error) {
+	if t-c.Now() > time.Minute {
+		select {
+		case c.idle <- struct{}{}:
+		default:
+		}
+	}
+	return c.SystemClock.Until(t)
+}
+
+// What else happens in the folders above the spool wakes nobody.
+func TestWatchSpoolPassesBy(t *testing.T) {
+	root := t.TempDir()
+	check(t, os.MkdirAll(root+"/a/spool/requests", 0o755))
+	changed, blind, stop := watchSpool(root + "/a/spool")
+	defer stop()
+	if blind {
+		t.Error("a plain folder cannot be watched")
+	}
+	check(t, errors.Join(os.WriteFile(root+"/a/other", nil, 0o600), os.Mkdir(root+"/b", 0o755), os.WriteFile(root+"/spool", nil, 0o600)))
+	other, blind, stopOther := watchSpool(root + "/nothing/spool")
+	defer stopOther()
+	if !blind {
+		t.Error("a folder that is not there is watched")
+	}
+	check(t, os.Mkdir(root+"/nothing", 0o755))
+	<-other
+	select {
+	case <-changed:
+		t.Error("something else was taken for a change on the way")
+	default:
+	}
+	check(t, os.Rename(root+"/a", root+"/c"))
+	<-changed
 }
 
 // A spool that was made unusable while no watch ran is set right by its first run; it does not keep the watch from

@@ -23,6 +23,12 @@ func (h *host) mustLive(t *testing.T) {
 	}
 }
 
+// awaitLive waits until a touch would be heard, where the host has just booted.
+func (h *host) awaitLive(t *testing.T) {
+	t.Helper()
+	h.eventually(t, patience, "a touch would be heard", func() bool { return h.alive(t) == nil })
+}
+
 // keepsFloor holds the log to the floor: no claim is closer than that to the success before it, and none to any
 // claim before it, within one boot.
 func (h *host) keepsFloor(t *testing.T, runs []attempt) {

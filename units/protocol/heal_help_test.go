@@ -98,25 +98,28 @@ func shift(t *testing.T, m *nspawn.Machine, program string) (restore func()) {
 // very moment is through.
 func (v *victim) pageSays(t *testing.T, words ...string) {
 	t.Helper()
+	v.awaitPage(t, true, words)
+}
+
+// pageIsWell shows that status needs nobody any more and says so in these words, likewise once a sweep is through.
+func (v *victim) pageIsWell(t *testing.T, words ...string) {
+	t.Helper()
+	v.awaitPage(t, false, words)
+}
+
+func (v *victim) awaitPage(t *testing.T, needed bool, words []string) {
+	t.Helper()
 	var text string
 	defer func() {
 		if t.Failed() {
 			t.Logf("status says:\n%s", text)
 		}
 	}()
-	v.eventually(t, v.patience(), fmt.Sprintf("status needs a person, in the words %q", words), func() bool {
-		var needed bool
-		text, needed = v.page(t)
-		return needed && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	v.eventually(t, v.patience(), fmt.Sprintf("status needs a person (%v), in the words %q", needed, words), func() bool {
+		var needs bool
+		text, needs = v.page(t)
+		return needs == needed && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
-}
-
-// pageIsWell shows that status needs nobody any more.
-func (v *victim) pageIsWell(t *testing.T) {
-	t.Helper()
-	if text, needed := v.page(t); needed {
-		t.Errorf("status still needs a person:\n%s", text)
-	}
 }
 
 // inside is the path in the machine of one of the victim's folders.

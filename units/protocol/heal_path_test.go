@@ -176,10 +176,11 @@ func (v *victim) leaves(t *testing.T, how, word string) {
 		g.Systemctl(t.Context(), "status", unit)
 		return time.Since(began)
 	}
-	// A PID 1 in a loop would not answer (PATH-07, PATH-18).
-	if idle, took := answers("timers.target"), answers(v.name+".service"); took > idle+time.Second {
-		t.Errorf("systemctl status took %v with the switch off and the sentinel there, and %v of another unit", took, idle)
-	}
+	// A PID 1 in a loop would not answer (PATH-07, PATH-18); a busy host may be slow once.
+	v.eventually(t, v.patience(), "systemctl answers about it as soon as about another unit, with the switch off and the sentinel there", func() bool {
+		idle := answers("timers.target")
+		return answers(v.name+".service") <= idle+time.Second
+	})
 	v.sweeps(t, 3)
 	if state := v.pathState(t); state != "inactive" {
 		t.Errorf("after three sweeps the path is %s", state)
@@ -194,9 +195,7 @@ func (v *victim) leaves(t *testing.T, how, word string) {
 	if n := len(v.said(t, since, trigger.MsgDead, "")); n > 0 {
 		t.Errorf("%d alarms about what the operator wanted", n)
 	}
-	if text, needed := v.page(t); needed || !strings.Contains(text, word) {
-		t.Errorf("status needs a person (%v) or does not say %q:\n%s", needed, word, text)
-	}
+	v.pageIsWell(t, word)
 	back()
 	v.isPrompt(t)
 }

@@ -109,12 +109,14 @@ func (v *victim) runsUnrecorded(t *testing.T) trigger.Ticket {
 // isLoud shows that journal and status say that the state folder refuses.
 func (v *victim) isLoud(t *testing.T, since time.Duration) {
 	t.Helper()
-	said := append(v.entries(t, since, "MESSAGE_ID="+trigger.MsgUnrecorded, "TRUEUP_UNIT="+v.name+".service"),
-		v.entries(t, since, "MESSAGE_ID="+trigger.MsgDamaged, "TRUEUP_UNIT="+v.name+".service")...)
-	if len(said) == 0 || said[0]["PRIORITY"] > "3" {
+	var said []nspawn.Entry
+	v.eventually(t, v.patience(), "the journal says that the state folder refuses", func() bool {
+		said = append(v.entries(t, since, "MESSAGE_ID="+trigger.MsgUnrecorded, "TRUEUP_UNIT="+v.name+".service"),
+			v.entries(t, since, "MESSAGE_ID="+trigger.MsgDamaged, "TRUEUP_UNIT="+v.name+".service")...)
+		return len(said) > 0
+	})
+	if t.Logf("%s", said[0]["MESSAGE"]); said[0]["PRIORITY"] > "3" {
 		t.Errorf("the journal is not loud: %v", said)
-	} else {
-		t.Logf("%s", said[0]["MESSAGE"])
 	}
 	v.pageSays(t)
 }

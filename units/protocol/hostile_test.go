@@ -181,9 +181,7 @@ func (v *victim) suffer(t *testing.T, p plant) {
 		v.recovers(t)
 	}
 	v.settlesDown(t)
-	if text, needed := v.page(t); needed {
-		t.Errorf("status still needs a person:\n%s", text)
-	}
+	v.pageIsWell(t)
 	v.keptFloor(t, since)
 	over.untouched(t)
 }
@@ -192,9 +190,7 @@ func (v *victim) suffer(t *testing.T, p plant) {
 func (v *victim) wearOn(t *testing.T) {
 	t.Helper()
 	v.awaitAttempts(t, len(v.attempts(t)), 3, v.patience())
-	if text, needed := v.page(t); !needed || !strings.Contains(text, "cannot be emptied") {
-		t.Errorf("status does not say that a person is needed (%v):\n%s", needed, text)
-	}
+	v.pageSays(t, "cannot be emptied")
 }
 
 // isSaid looks for the plant's words in journal and status.
@@ -204,19 +200,16 @@ func (v *victim) isSaid(t *testing.T, p plant, since time.Duration) {
 	if p.sticks(v) {
 		id = trigger.MsgStuck
 	}
-	said := v.said(t, since, id, p.says)
 	if p.says == "" || p.stuck != nil && !p.sticks(v) {
-		if v.manager() != nil && len(said) > 0 {
+		if said := v.said(t, since, id, p.says); v.manager() != nil && len(said) > 0 {
 			t.Errorf("the journal says %q of what is in order", said)
 		}
 		return
 	}
-	if !strings.Contains(strings.Join(said, "\n"), p.says) {
-		t.Errorf("the journal says %q, not %q", said, p.says)
-	}
-	if text, _ := v.page(t); !strings.Contains(text, p.says) {
-		t.Errorf("status does not say %q:\n%s", p.says, text)
-	}
+	v.eventually(t, v.patience(), fmt.Sprintf("journal and status say %q", p.says), func() bool {
+		text, _ := v.page(t)
+		return strings.Contains(text, p.says) && strings.Contains(strings.Join(v.said(t, since, id, p.says), "\n"), p.says)
+	})
 	if p.kills && v.manager() != nil {
 		v.isAlarmed(t, since)
 	}

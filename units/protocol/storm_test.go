@@ -181,7 +181,7 @@ func (w *weather) cut(t *testing.T) {
 		w.done.cuts++
 	}
 	for _, s := range w.shelters {
-		s.mustLive(t)
+		s.awaitLive(t)
 	}
 }
 
