@@ -22,8 +22,13 @@ func (m *Manager) Adopt(ctx context.Context, a Adoption) (Changes, error) {
 		}
 		defer unlock()
 	}
-	j, err := m.prepare(ctx, a)
-	if err != nil {
+	return m.adopt(ctx, a, "")
+}
+
+// adopt is Adopt under the lock. planned is what a dry run takes for the text of the unit's file; empty: what is there.
+func (m *Manager) adopt(ctx context.Context, a Adoption, planned string) (Changes, error) {
+	j := &adopting{m: m, planned: planned, recorder: recorder{&Changes{User: m.user}, a.DryRun}}
+	if err := j.prepare(ctx, a); err != nil {
 		return *j.changes, err
 	}
 	// The path comes last: without it the unit still works, by its timer.
@@ -120,7 +125,7 @@ func (j *adopting) writeUnits(ctx context.Context) error {
 }
 
 // writeText writes a file unless it is there already, word for word.
-func (j *adopting) writeText(path, text string) error {
+func (r recorder) writeText(path, text string) error {
 	is, there, err := readText(path)
 	if err != nil || is == text {
 		return err
@@ -129,7 +134,7 @@ func (j *adopting) writeText(path, text string) error {
 	if there {
 		op = Update
 	}
-	return j.do(op, path, func() error {
+	return r.do(op, path, func() error {
 		if len(missingDirs(filepath.Dir(path))) > 0 {
 			return writeInNewDir(path, text)
 		}

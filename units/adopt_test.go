@@ -104,13 +104,17 @@ func adoptPlain(t *testing.T, h host) {
 
 func (h host) looksAlive(t *testing.T, name string) {
 	t.Helper()
-	s := h.drive(t, "trigger", units.Adoption{Unit: name}).Trigger
-	if !s.Prompt() || s.Dead() || s.Path.File != "enabled" || s.Service.Load != "loaded" {
-		t.Errorf("the trigger says %+v", s)
-	}
-	if len(s.Timers) != 1 || s.Timers[0].Unit != name+".timer" || s.Timers[0].Next.Before(time.Now()) {
-		t.Errorf("its timers are %+v", s.Timers)
-	}
+	var s units.TriggerState
+	defer func() {
+		if t.Failed() {
+			t.Logf("the trigger says %+v", s)
+		}
+	}()
+	h.eventually(t, name+" has a path unit that watches and a timer that will fire", func() bool {
+		s = h.drive(t, "trigger", units.Adoption{Unit: name}).Trigger
+		return s.Prompt() && !s.Dead() && s.Path.File == "enabled" && s.Service.Load == "loaded" &&
+			len(s.Timers) == 1 && s.Timers[0].Unit == name+".timer" && s.Timers[0].Next.After(time.Now())
+	})
 }
 
 // verify fails the test on any word of systemd-analyze verify, whose exit code says little (F23). On 247 it leaves

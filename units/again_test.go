@@ -22,6 +22,12 @@ func adoptAgain(t *testing.T, h host) {
 	wish := units.Adoption{Unit: "again", NoTimer: true, WebGroup: group,
 		Policy:  trigger.Policy{Floor: 2 * time.Second, RetryMax: 7 * time.Second, Sweep: time.Hour},
 		Folders: trigger.Folders{Spool: base + "spool", State: base + "in/state", Outbox: base + "outbox"}}
+	kill := append([]string{"sh", "-c", `umask 077; exec strace -qq -o /dev/null -e inject=fchmod:signal=KILL:when=1 "$@"`, "sh"},
+		h.driveArgs("adopt", wish)...)
+	if _, err := h.Exec(t.Context(), kill...); err == nil {
+		t.Error("adopt was not killed before it set a mode")
+	}
+	h.MustExec(t, "test", "-d", base)
 	first := h.adoptUnder(t, "077", wish)
 	adopted := h.unitFolders(t)
 	if again := h.adopt(t, units.Adoption{Unit: "again"}); len(again.ops()) > 0 || again.Changes.Adoption != first.Changes.Adoption {

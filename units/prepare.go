@@ -12,6 +12,7 @@ import (
 type adopting struct {
 	recorder
 	m       *Manager
+	planned string // the text that the unit's file is to have; empty: what is there
 	rec     record // as it will be
 	had     record // as it was; the zero record on the first adoption
 	props   properties
@@ -32,38 +33,36 @@ func (m *Manager) link(target, unit string) string {
 func (m *Manager) usual(a Adoption) string { return filepath.Join(m.home, a.stem()) }
 
 // prepare finds out all there is to know, and refuses.
-func (m *Manager) prepare(ctx context.Context, a Adoption) (*adopting, error) {
-	j := &adopting{m: m, recorder: recorder{&Changes{User: m.user}, a.DryRun}}
-	var err error
+func (j *adopting) prepare(ctx context.Context, a Adoption) (err error) {
 	if a.Unit, err = unitName(a.Unit); err != nil {
-		return j, err
+		return err
 	}
 	if err := j.load(ctx, &a); err != nil {
-		return j, err
+		return err
 	}
 	if err := j.readRecord(a.Unit); err != nil {
-		return j, err
+		return err
 	}
-	if a, err = a.keeping(j.had.Adoption).complete(m.home); err != nil {
-		return j, err
+	if a, err = a.keeping(j.had.Adoption).complete(j.m.home); err != nil {
+		return err
 	}
 	j.rec.Adoption, j.changes.Adoption = a, a
 	j.rec.User = j.props.User
 	if err := refuse(a, j.props, j.src); err != nil {
-		return j, err
+		return err
 	}
-	if err := m.refuseGate(a); err != nil {
-		return j, err
+	if err := j.m.refuseGate(a); err != nil {
+		return err
 	}
 	if err := j.findFolders(); err != nil {
-		return j, err
+		return err
 	}
 	if err := j.findTriggers(); err != nil {
-		return j, err
+		return err
 	}
 	j.findMade()
 	j.warn(ctx)
-	return j, nil
+	return nil
 }
 
 // readRecord reads what an earlier Adopt wrote about the unit.
@@ -100,7 +99,9 @@ func (j *adopting) load(ctx context.Context, a *Adoption) error {
 		return j.load(ctx, a)
 	}
 	var err error
-	j.src, err = j.m.readSource(a.Unit, j.props)
+	if j.src, err = j.m.readSource(a.Unit, j.props); j.planned != "" {
+		j.props, j.src = plannedUnit(j.m.file(a.Unit), j.planned, j.props, j.src)
+	}
 	return err
 }
 
@@ -127,16 +128,19 @@ func (j *adopting) findFolders() error {
 			j.changes.Warnings = append(j.changes.Warnings, f.path+" is on tmpfs: a reboot forgets what is owed")
 		}
 	}
+	own, err := ownerOf(j.props)
+	if err != nil {
+		return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the user that the unit runs as"}
+	}
 	others, err := j.m.neighbours()
 	if err != nil {
 		return err
 	}
+	if !j.m.user {
+		others = append(others, tenants(a, own.uid)...)
+	}
 	if err := refuseShared(a, others); err != nil {
 		return err
-	}
-	own, err := ownerOf(j.props)
-	if err != nil {
-		return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the user that the unit runs as"}
 	}
 	web := -1
 	if a.WebGroup != "" {
@@ -177,14 +181,10 @@ func (j *adopting) findMade() {
 	dirs = append(dirs, missingDirs(filepath.Dir(j.m.link(pathsTarget, a.Path())))...)
 	dirs = append(dirs, missingDirs(filepath.Dir(j.m.link(timersTarget, a.Timer())))...)
 	dirs = append(dirs, j.had.Made...)
-	all, _ := records(j.m.config) // read a moment ago
-	for _, other := range all {
-		for _, dir := range other.Made {
-			if !strings.HasSuffix(dir, ".service.d") {
-				dirs = append(dirs, dir)
-			}
-		}
-	}
+	dirs = append(dirs, j.m.madeByAll()...)
+	text, _, _ := readText(j.m.file(a.Unit)) // our own service came first
+	own, _ := parseInstalled(text)
+	dirs = append(dirs, own.Made...)
 	slices.Sort(dirs) // outermost first
 	j.rec.Made = slices.Compact(dirs)
 	j.rec.MadeFolders = j.had.MadeFolders
@@ -194,6 +194,19 @@ func (j *adopting) findMade() {
 			j.rec.MadeFolders = append(j.rec.MadeFolders, f.path)
 		}
 	}
+}
+
+// madeByAll are the folders of units that any adoption here made, but for those of one unit only.
+func (m *Manager) madeByAll() (dirs []string) {
+	all, _ := records(m.config) // read a moment ago
+	for _, other := range all {
+		for _, dir := range other.Made {
+			if !strings.HasSuffix(dir, ".service.d") {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
 }
 
 func (j *adopting) warn(ctx context.Context) {

@@ -66,6 +66,9 @@ func propertiesOf(b bag) properties {
 // unbounded tells whether a run that hangs would hang for ever, a oneshot's default (F15).
 func (p properties) unbounded() bool { return p.TimeoutStart == math.MaxUint64 }
 
+// running tells whether the unit is neither at rest nor has failed.
+func (p properties) running() bool { return p.Active != "inactive" && p.Active != "failed" }
+
 // bag reads loosely typed properties; one that an older systemd lacks reads as zero.
 type bag map[string]any
 

@@ -11,6 +11,8 @@ import (
 type UnadoptOptions struct {
 	Purge  bool // the folders too, with what is owed in them
 	DryRun bool // change nothing, only say what would change
+
+	stop bool // the service goes too: end its run, and start none
 }
 
 // Unadopt takes exactly that away again which Adopt added; a UNIT.path that was put aside comes back. A run in
@@ -45,9 +47,19 @@ func (m *Manager) Unadopt(ctx context.Context, unit string, o UnadoptOptions) (C
 	return changes, m.unadopt(ctx, rec, o, r)
 }
 
-// notAdopted completes what was killed: an Adopt that had not come to its drop-in, an Unadopt whose removal systemd
-// has not read. And it purges the folders that an Unadopt has left.
 func (m *Manager) notAdopted(ctx context.Context, unit string, o UnadoptOptions, r recorder) error {
+	if err := m.completeUnadopt(ctx, unit, o, r); err != nil {
+		return err
+	}
+	if r.changes.None() {
+		return &Refusal{Unit: unit, Reason: "it is not adopted", Hint: "trueup status lists what is"}
+	}
+	return nil
+}
+
+// completeUnadopt completes what was killed: an Adopt that had not come to its drop-in, an Unadopt whose removal systemd
+// has not read. And it purges the folders that an Unadopt has left.
+func (m *Manager) completeUnadopt(ctx context.Context, unit string, o UnadoptOptions, r recorder) error {
 	for _, tmp := range m.temporary(unit) {
 		if _, err := os.Lstat(tmp); err != nil {
 			continue
@@ -68,9 +80,6 @@ func (m *Manager) notAdopted(ctx context.Context, unit string, o UnadoptOptions,
 	}
 	if slices.Contains(p.Dropins, m.dropin(unit)) {
 		return r.do(Remove, m.dropin(unit), func() error { return m.reload(ctx) })
-	}
-	if r.changes.None() {
-		return &Refusal{Unit: unit, Reason: "it is not adopted", Hint: "trueup status lists what is"}
 	}
 	return nil
 }
@@ -95,7 +104,7 @@ func (m *Manager) unadopt(ctx context.Context, rec record, o UnadoptOptions, r r
 		return err
 	}
 	parked := gateWaits(p, rec.Gate)
-	if parked {
+	if parked || o.stop && p.running() {
 		if err := r.do(Stop, rec.Unit, func() error { return m.stop(ctx, rec.Unit) }); err != nil {
 			return err
 		}
@@ -117,7 +126,7 @@ func (m *Manager) unadopt(ctx context.Context, rec record, o UnadoptOptions, r r
 			return err
 		}
 	}
-	if parked {
+	if parked && !o.stop {
 		return r.do(Start, rec.Unit, func() error { return m.startNoWait(ctx, rec.Unit) })
 	}
 	return nil

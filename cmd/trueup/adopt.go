@@ -88,6 +88,11 @@ func sayAdopted(u *ui, c units.Changes, wish units.Adoption) {
 		timer = "; no timer"
 	}
 	u.say("%s   oneshot, unchanged%s", c.Adoption.Unit, timer)
+	sayTrigger(u, c, wish)
+}
+
+// sayTrigger says what was done to the trigger, how to use it and how to do without.
+func sayTrigger(u *ui, c units.Changes, wish units.Adoption) {
 	sayDone(u, c, wish.DryRun)
 	systemctl := "systemctl "
 	if c.User {

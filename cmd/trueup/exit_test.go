@@ -14,14 +14,14 @@ import (
 // TestSignals: a verb that was told to stop ends as a shell says it, by the signal that it was.
 func TestSignals(t *testing.T) {
 	outbox := t.TempDir()
-	status := `{"version":1,"epoch":"E","claims":7,"settled":7,"state":"idle"}`
+	status := `{"version":1,"epoch":"EPOCHEPOCH","claims":7,"settled":7,"state":"idle"}`
 	if err := os.WriteFile(outbox+"/status.json", []byte(status), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(told{signal})
-		if got := run(ctx, []string{"wait", "--outbox", outbox, "E:7"}, io.Discard, io.Discard); got != want {
+		if got := run(ctx, []string{"wait", "--outbox", outbox, "EPOCHEPOCH:7"}, io.Discard, io.Discard); got != want {
 			t.Errorf("after %v: exit %d, want %d", signal, got, want)
 		}
 		if !stopping(ctx) {

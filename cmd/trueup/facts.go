@@ -29,8 +29,9 @@ type facts struct {
 	shown    trigger.Status
 	shownErr error // the outbox cannot be read
 	spoolErr error
-	asked    time.Time // since when something asks in the spool; zero: nothing does
-	sharing  []string  // other units with the same spool or state
+	asked    time.Time  // since when something asks in the spool; zero: nothing does
+	sharing  []string   // other units with the same spool or state
+	site     *siteFacts // nil for a service that is not trueup's own
 
 	systemd *systemdFacts // nil for trueup watch
 	watch   watching
@@ -71,6 +72,7 @@ func gather(ctx context.Context, p place, all []place) (facts, error) {
 		f.lookAtSpool()
 	}
 	f.sharing = sharing(p, all)
+	f.site = siteOf(ctx, p)
 	if p.unit == "" {
 		f.watch, f.lockErr = watched(p.folders.State)
 		return f, nil

@@ -39,7 +39,7 @@ func (f facts) needs() []finding {
 	for _, what := range f.trouble.Needs {
 		need(f.journal("-p warning"), "%s", what)
 	}
-	return found
+	return append(found, f.site.needs(f.folders)...)
 }
 
 func (f facts) needsOfPath(need func(do, format string, args ...any)) {

@@ -20,6 +20,9 @@ const keepName = "keep-run"
 // keepVerb stands between trueup watch and its command and does one thing: when the watch is killed, whatever kills
 // it, the whole process group of the run goes with it. The kernel's own help, Pdeathsig, reaches one process only: of
 // a shell script it would leave the program that the script was waiting for, and the next watch would run beside it.
+//
+// The kernel tells the keeper with a SIGCONT, which reaches a keeper that somebody has stopped as well: a SIGTERM would
+// wait until it goes on, and a SIGKILL would leave nobody to end the group.
 func keepVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:                keepName + " WATCHPID COMMAND [ARG…]",
@@ -37,8 +40,8 @@ func keepVerb() *cobra.Command {
 }
 
 func keep(ctx context.Context, watch int, command []string) error {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	told := make(chan os.Signal, 1) // one that is not taken yet says the same
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGCONT)
 	if ctx.Err() != nil || os.Getppid() != watch { // told to stop, or the watch killed, before it was listening
 		return &failure{code: exitSignal + int(syscall.SIGTERM)}
 	}
@@ -59,7 +62,7 @@ func keep(ctx context.Context, watch int, command []string) error {
 			if os.Getppid() != watch {
 				return unix.Kill(0, unix.SIGKILL)
 			}
-			// Otherwise the watch told the whole group to stop, the command too.
+			// Otherwise the watch told the whole group to stop, the command too, or somebody let a stopped keeper go on.
 		}
 	}
 }

@@ -28,8 +28,8 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(env.WorkDir, "bin"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"until":  untilWorks,
-			"exit64": exits(exitUsage), "exit74": exits(exitState), "exit75": exits(exitTimeout), "exit78": exits(exitConfig),
+			"until": untilWorks,
+			"exit1": exits(exitNeeds), "exit64": exits(exitUsage), "exit74": exits(exitState), "exit75": exits(exitTimeout), "exit78": exits(exitConfig),
 		},
 	})
 }

@@ -15,7 +15,8 @@ import (
 type place struct {
 	unit    string // empty for trueup watch
 	user    bool
-	noTimer bool // it was adopted with --no-timer
+	noTimer bool   // it was adopted with --no-timer
+	config  *which // of the reconciler behind it, where the command line names it
 	folders trigger.Folders
 	policy  trigger.Policy
 }

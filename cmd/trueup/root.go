@@ -60,6 +60,8 @@ func newRoot(u *ui) *cobra.Command {
 		return usageError("see "+c.CommandPath()+" --help", "%s: %w", c.Name(), err)
 	})
 	root.AddCommand(
+		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), sweepVerb(u), tickVerb(u), approveVerb(u), rejectVerb(u),
+		historyVerb(u), showVerb(u), logsVerb(u), configVerb(u),
 		adoptVerb(u), unadoptVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u),
 		hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
 	)
@@ -82,6 +84,16 @@ func knownVerb(c *cobra.Command, args []string) error {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
 	}
 	return usageError(hint, "unknown verb %q", args[0])
+}
+
+// atMostOne takes one argument or none.
+func atMostOne(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 1 {
+			return usageError("see "+c.CommandPath()+" --help", "%s: want one %s or none, got %d arguments", c.Name(), what, len(args))
+		}
+		return nil
+	}
 }
 
 // exactly takes n arguments, and says what they are when there are not as many.

@@ -63,7 +63,7 @@ func (r runner) once(ctx context.Context, claim trigger.Claim) error {
 	keeper.Args = append([]string{"trueup", keepName, strconv.Itoa(os.Getpid())}, r.command...)
 	keeper.Env = append(os.Environ(), environment(claim)...)
 	keeper.Stdout, keeper.Stderr = os.Stdout, os.Stderr
-	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 	if err := keeper.Start(); err != nil {
 		return err
 	}
@@ -109,6 +109,7 @@ func awaitEnd(pid int) {
 // split the list at its spaces.
 func environment(c trigger.Claim) []string {
 	return []string{
+		"TRUEUP_INVOCATION=" + c.Invocation, // by which trueup sweep knows that the claim is for it to answer
 		"TRUEUP_CLAIM=" + strconv.FormatUint(c.N, 10),
 		"TRUEUP_ATTEMPT=" + strconv.Itoa(c.Attempt),
 		"TRUEUP_ALL=" + strconv.FormatBool(c.All || c.N == 0), // no claim could be recorded: it is for everything

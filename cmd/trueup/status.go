@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -17,6 +18,7 @@ import (
 
 func statusVerb(u *ui) *cobra.Command {
 	var w where
+	var conf string
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "status",
@@ -32,9 +34,10 @@ part, as one object for one unit, and as {"version": 1, "units": [...]} for seve
 	w.spoolFlag(c)
 	w.stateFlag(c)
 	w.outboxFlag(c)
+	c.Flags().StringVarP(&conf, "config", "c", "", "the targets of a configuration `FILE`, and its trigger")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		chosen, all, err := w.several(c.Context(), c)
+		chosen, all, err := w.several(c.Context(), c, conf)
 		if err != nil {
 			return err
 		}
@@ -56,7 +59,14 @@ part, as one object for one unit, and as {"version": 1, "units": [...]} for seve
 }
 
 // several finds the places to report on, and all that there are.
-func (w *where) several(ctx context.Context, c *cobra.Command) (chosen, all []place, err error) {
+func (w *where) several(ctx context.Context, c *cobra.Command, conf string) (chosen, all []place, err error) {
+	if conf != "" {
+		if conf, err = filepath.Abs(conf); err != nil {
+			return nil, nil, err
+		}
+		p, err := (&which{config: conf, user: w.user}).ofConfig(ctx)
+		return []place{p}, nil, err
+	}
 	byFolders, err := w.byFolders(c)
 	if err != nil {
 		return nil, nil, err
@@ -94,11 +104,16 @@ func show(u *ui, reports []facts, asJSON bool) error {
 		u.say("%s", strings.Join(statusText(reports), "\n"))
 		return nil
 	}
+	return sayJSON(u, statusDocument(reports))
+}
+
+// sayJSON prints a document whole.
+func sayJSON(u *ui, document any) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(statusDocument(reports)); err != nil {
+	if err := encoder.Encode(document); err != nil {
 		return err
 	}
 	_, err := io.WriteString(u.out, printableJSON(text.String()))

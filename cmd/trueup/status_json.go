@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"trueup/reconcile"
 	"trueup/reconcile/trigger"
 )
 
@@ -15,6 +16,8 @@ type statusJSON struct {
 	Needs       []finding   `json:"needs"`    // a person is needed when there are any
 	Warnings    []string    `json:"warnings"` // worth changing
 	Notes       []string    `json:"notes"`    // set right by itself within the last day
+	// Reconciler is what is known of each target, where the service is trueup's own.
+	Reconciler []standingJSON `json:"reconciler,omitempty"`
 }
 
 type triggerJSON struct {
@@ -30,6 +33,25 @@ type claimJSON struct {
 	Attempt  int       `json:"attempt"`
 	All      bool      `json:"all"`
 	Requests []string  `json:"requests"`
+}
+
+// standingJSON is what is known of a target.
+type standingJSON struct {
+	Target      reconcile.Key   `json:"target"`
+	State       reconcile.State `json:"state"`
+	Since       *time.Time      `json:"since"`
+	LastSuccess *time.Time      `json:"last_success"`
+	Ticked      *time.Time      `json:"ticked"`
+	Owed        bool            `json:"owed"`
+	Failures    int             `json:"failures"`
+	NotBefore   *time.Time      `json:"not_before"`
+	Note        string          `json:"note,omitempty"`
+	Run         reconcile.RunID `json:"run,omitempty"`
+}
+
+func standingDocument(s reconcile.Standing) standingJSON {
+	return standingJSON{s.Target, stateWord(s), instant(s.Since), instant(s.CoveredAt), instant(s.Ticked), s.Owed(), s.Failures,
+		instant(s.NotBefore), s.Report.Note, s.Report.Run}
 }
 
 // unitsJSON is what it prints of several.
@@ -55,6 +77,11 @@ func document(f facts) statusJSON {
 		Needs:    append([]finding{}, f.needs()...), // never null
 		Warnings: append([]string{}, f.warnings()...),
 		Notes:    append([]string{}, f.notes()...),
+	}
+	if f.site != nil {
+		for _, s := range f.site.standings {
+			d.Reconciler = append(d.Reconciler, standingDocument(s))
+		}
 	}
 	if c := f.state.Claim; c != nil {
 		d.Claim = &claimJSON{c.N, c.Claimed, c.Attempt, c.All, append([]string{}, c.Requests...)}

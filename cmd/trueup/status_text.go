@@ -53,7 +53,7 @@ func (f facts) page() (lines []string) {
 	for _, warning := range f.warnings() {
 		lines = append(lines, "warning: "+warning)
 	}
-	return lines
+	return append(lines, f.site.table(f.now)...)
 }
 
 // wanted is what a claim is for.

@@ -29,6 +29,9 @@ you ask. A ticket is covered by a run for everything, so with names it may take 
 	c.Flags().BoolVar(&wait, "wait", false, "wait until the ticket is covered")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "with --wait: give up after `D`, with exit code 75; 0 waits for ever")
 	c.RunE = func(c *cobra.Command, names []string) error {
+		if err := refuseNegative(c, timeout); err != nil {
+			return err
+		}
 		p, err := w.one(c.Context(), c)
 		if err != nil {
 			return err

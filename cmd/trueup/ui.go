@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"trueup/reconcile"
+	"trueup/reconcile/config"
 )
 
 // Exit codes: those of sysexits.h, whose names systemd prints, and the shell's for an interrupt.
@@ -118,6 +121,15 @@ func (u *ui) exit(ctx context.Context, err error) int {
 	if !ok {
 		f = classify(ctx, err)
 	}
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		for _, fault := range faults {
+			u.marked(red, "error: ", fault.Error())
+			if fault.Hint != "" {
+				u.marked(cyan, "hint: ", fault.Hint)
+			}
+		}
+		return exitConfig
+	}
 	if f.err != nil {
 		for line := range strings.Lines(f.err.Error()) { // several things may be wrong at once
 			u.marked(red, "error: ", strings.TrimSuffix(line, "\n"))
@@ -138,6 +150,8 @@ func classify(ctx context.Context, err error) *failure {
 			by.Signal = syscall.SIGINT
 		}
 		return &failure{code: exitSignal + int(by.Signal)}
+	case errors.Is(err, reconcile.ErrUnwritable):
+		return &failure{code: exitState, err: err}
 	case errors.Is(err, fs.ErrPermission):
 		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
 	case errors.Is(err, fs.ErrNotExist):

@@ -35,7 +35,10 @@ It exits 75 when it gives up.`,
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ticket, err := trigger.ParseTicket(args[0])
 		if err != nil {
-			return usageError("", "wait: %w", err)
+			return usageError("see trueup touch --help", "wait: %w", err)
+		}
+		if err := refuseNegative(c, timeout); err != nil {
+			return err
 		}
 		p, err := w.one(c.Context(), c)
 		if err != nil {
@@ -48,6 +51,14 @@ It exits 75 when it gives up.`,
 		return err
 	}
 	return c
+}
+
+// refuseNegative refuses a --timeout that is over before it begins: a slip, which would be taken for none.
+func refuseNegative(c *cobra.Command, timeout time.Duration) error {
+	if timeout < 0 {
+		return usageError("give a time such as 1m, or leave it out", "%s: --timeout %s is negative", c.Name(), timeout)
+	}
+	return nil
 }
 
 // await returns once the outbox shows the ticket as covered. An outbox that was there may be gone for a while.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/journal"
@@ -57,6 +59,9 @@ func watch(u *ui, c *cobra.Command, o *watchOptions, command []string) error {
 	if err := fromEnvironment(c, "floor", "retry-max", "sweep"); err != nil {
 		return err
 	}
+	if err := refuseNegative(c, o.timeout); err != nil {
+		return err
+	}
 	if _, err := o.byFolders(c); err != nil {
 		return err
 	}
@@ -67,7 +72,7 @@ func watch(u *ui, c *cobra.Command, o *watchOptions, command []string) error {
 	if err := lookUp(command[0]); err != nil {
 		return err
 	}
-	if err := makeFolders(u, folders); err != nil {
+	if err := errors.Join(makeFolders(u, folders), refuseNested(folders)); err != nil {
 		return err
 	}
 	log := func(e trigger.Event) {
@@ -105,6 +110,36 @@ func makeFolders(u *ui, f trigger.Folders) error {
 		u.note("made %s", dir.path)
 	}
 	return nil
+}
+
+// refuseNested refuses a folder that leads into another one through links or bind mounts, which its name does not show.
+func refuseNested(f trigger.Folders) error {
+	dirs := slices.DeleteFunc([]string{f.Spool, f.State, f.Outbox}, func(dir string) bool { return dir == "" })
+	for _, a := range dirs {
+		for _, b := range dirs {
+			if a != b && inside(a, b) {
+				return usageError("give three folders side by side", "watch: %s lies in %s", a, b)
+			}
+		}
+	}
+	return nil
+}
+
+// inside tells whether a folder is the other or lies in it.
+func inside(path, dir string) bool {
+	want, err := os.Stat(dir)
+	path, linkErr := filepath.EvalSymlinks(path)
+	if err != nil || linkErr != nil {
+		return false // the watch says what is missing
+	}
+	for ; ; path = filepath.Dir(path) {
+		if is, err := os.Stat(path); err == nil && os.SameFile(is, want) {
+			return true
+		}
+		if path == "/" {
+			return false
+		}
+	}
 }
 
 // logJSON logs events for programs: version 1, one object a line.

@@ -1,4 +1,4 @@
-// Command drive calls package units inside a test's machine: drive [--user] adopt|unadopt|list|trigger JSON.
+// Command drive calls package units inside a test's machine: drive [--user] adopt|unadopt|install|uninstall|list|trigger JSON.
 package main
 
 import (
@@ -44,7 +44,8 @@ func (a *answer) run(connect func(context.Context) (*units.Manager, error), verb
 	defer m.Close()
 	var adoption units.Adoption
 	var options units.UnadoptOptions
-	if err := errors.Join(json.Unmarshal(arg, &adoption), json.Unmarshal(arg, &options)); err != nil {
+	var installation units.Installation
+	if err := errors.Join(json.Unmarshal(arg, &adoption), json.Unmarshal(arg, &options), json.Unmarshal(arg, &installation)); err != nil {
 		return err
 	}
 	switch verb {
@@ -52,6 +53,10 @@ func (a *answer) run(connect func(context.Context) (*units.Manager, error), verb
 		a.Changes, err = m.Adopt(ctx, adoption)
 	case "unadopt":
 		a.Changes, err = m.Unadopt(ctx, adoption.Unit, options)
+	case "install":
+		a.Changes, err = m.Install(ctx, installation)
+	case "uninstall":
+		a.Changes, err = m.Uninstall(ctx, installation.Name, options)
 	case "list":
 		a.List, err = m.Adopted(ctx)
 	case "trigger":

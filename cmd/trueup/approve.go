@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"trueup/reconcile"
+	"trueup/reconcile/plan"
+	"trueup/reconcile/trigger"
+)
+
+func approveVerb(u *ui) *cobra.Command {
+	var w which
+	var by, digest string
+	var lasts time.Duration
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "approve [flags] RUN",
+		Short: "allow what a run held back, once",
+		Long: `allow what a run held back: those very changes, each once
+
+It asks for a sweep of the target, which does them. Other changes that come to wait need an approval of
+their own. trueup show RUN shows what is approved.`,
+		Example: "  trueup approve r-7f3k2",
+		Args:    exactly(1, "one run"),
+	}
+	w.flags(c)
+	c.Flags().StringVar(&by, "by", "", "who approves (the user who calls)")
+	c.Flags().StringVar(&digest, "digest", "", "approve only if this is still the `DIGEST` of what waits, as show --json prints it")
+	c.Flags().DurationVar(&lasts, "for", 24*time.Hour, "how long the approval lasts")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if lasts <= 0 {
+			return usageError("as in --for 24h", "approve: --for %s: want a time above zero", lasts)
+		}
+		return judge(c.Context(), u, w, args[0], asJSON, "approved", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
+			return plan.Approve(c.Context(), s.ledger, plan.Allowance{Run: run, By: caller(by), Digest: digest, For: lasts})
+		})
+	}
+	return c
+}
+
+func rejectVerb(u *ui) *cobra.Command {
+	var w which
+	var by, reason string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "reject [flags] RUN",
+		Short:   "say that what a run held back is not wanted",
+		Long:    "say that what a run held back is not wanted: it stays undone, and nobody is asked about those changes again",
+		Example: "  trueup reject r-7f3k2 --reason 'they are on leave'",
+		Args:    exactly(1, "one run"),
+	}
+	w.flags(c)
+	c.Flags().StringVar(&by, "by", "", "who rejects (the user who calls)")
+	c.Flags().StringVar(&reason, "reason", "", "why, for those who read the run")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return judge(c.Context(), u, w, args[0], asJSON, "rejected", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
+			return plan.Reject(c.Context(), s.ledger, run, caller(by), reason)
+		})
+	}
+	return c
+}
+
+// judgedJSON is what approve --json and reject --json print.
+type judgedJSON struct {
+	Version int             `json:"version"`
+	Run     reconcile.RunID `json:"run"`
+	Target  reconcile.Key   `json:"target"`
+	Verdict string          `json:"verdict"`
+	Changes reconcile.Plan  `json:"changes"`
+}
+
+// judge records a person's word, and asks for the target.
+func judge(ctx context.Context, u *ui, w which, name string, asJSON bool, verdict string,
+	word func(*site, reconcile.RunID) (reconcile.Plan, error)) error {
+	s, err := w.open(ctx, holderName(verdict))
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	h, err := s.history(ctx, name)
+	if err != nil {
+		return err
+	}
+	changes, err := word(s, h.Lease.Run)
+	if err != nil {
+		return fail(exitNeeds, "", "%w", err)
+	}
+	if asJSON {
+		err = sayJSON(u, judgedJSON{1, h.Lease.Run, h.Lease.Target, verdict, changes})
+	} else {
+		u.say("%s   %s of %s: %s", verdict, counted(len(changes), "change"), h.Lease.Target, changesLine(changes))
+	}
+	if touchErr := trigger.Touch(s.Trigger.Spool, string(h.Lease.Target)); touchErr != nil {
+		u.warning("no sweep could be asked for (%v); the next one heeds it, or trueup tick %s", touchErr, h.Lease.Target)
+	}
+	return err
+}
+
+// caller is who says so: as named, or the user behind sudo, or this one.
+func caller(by string) string {
+	if by != "" {
+		return by
+	}
+	if sudo := os.Getenv("SUDO_USER"); sudo != "" {
+		return sudo
+	}
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+// history reads a run by its name on the command line.
+func (s *site) history(ctx context.Context, name string) (reconcile.History, error) {
+	events, err := s.ledger.Events(ctx, reconcile.RunID(name))
+	if errors.Is(err, reconcile.ErrNoRun) {
+		return reconcile.History{}, fail(exitConfig, "trueup history lists the runs", "%s: there is no such run", printable(name))
+	}
+	if err != nil {
+		return reconcile.History{}, err
+	}
+	return reconcile.Fold(events)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"trueup/reconcile/config"
+)
+
+func checkVerb(u *ui) *cobra.Command {
+	var w which
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "check [flags]",
+		Short:   "read the configuration, and say everything that is wrong with it",
+		Long:    "read the configuration as a sweep does, and say everything that is wrong with it; it exits 78 then",
+		Example: "  trueup check -c trueup.yaml",
+		Args:    exactly(0, "nothing"),
+	}
+	w.flags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		conf, err := w.load()
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return sayJSON(u, checkJSON{1, len(conf.Targets)})
+		}
+		u.say("well formed: %s", counted(len(conf.Targets), "target"))
+		return nil
+	}
+	return c
+}
+
+// checkJSON is what check --json prints of a configuration without faults.
+type checkJSON struct {
+	Version int `json:"version"`
+	Targets int `json:"targets"`
+}
+
+func configVerb(u *ui) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config VERB",
+		Short: "show the configuration that holds, or its schema",
+		Args:  exactly(0, "show or schema"),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(configShowVerb(u), configSchemaVerb(u))
+	return c
+}
+
+func configShowVerb(u *ui) *cobra.Command {
+	var w which
+	var origin bool
+	c := &cobra.Command{
+		Use:     "show [flags]",
+		Short:   "print the configuration that holds, defaults included",
+		Long:    "print the configuration that holds, defaults included; of secrets it shows where they stand, never what they are",
+		Example: "  trueup config show --origin",
+		Args:    exactly(0, "nothing"),
+	}
+	w.flags(c)
+	c.Flags().BoolVar(&origin, "origin", false, "say where each value was given: file and line, or default")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		conf, err := w.load()
+		if err != nil {
+			return err
+		}
+		text, err := conf.Show(origin)
+		if err != nil {
+			return err
+		}
+		u.say("%s", string(text[:len(text)-1]))
+		return nil
+	}
+	return c
+}
+
+func configSchemaVerb(u *ui) *cobra.Command {
+	return &cobra.Command{
+		Use:     "schema",
+		Short:   "print the configuration's JSON schema, for editors",
+		Example: "  trueup config schema >trueup.schema.json",
+		Args:    exactly(0, "nothing"),
+		RunE: func(*cobra.Command, []string) error {
+			o, err := configOptions("", false)
+			if err != nil {
+				return err
+			}
+			_, err = u.out.Write(config.Schema(o))
+			return err
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"trueup/reconcile"
+)
+
+const clockTime = "15:04:05.000"
+
+// storyText tells a run: a line for its lease, and one for each thing that happened in it.
+func storyText(h reconcile.History, now time.Time) (lines []string) {
+	l := h.Lease
+	head := fmt.Sprintf("run %s  %s   %s", l.Run, l.Target, l.Reason)
+	if !l.Asked.IsZero() {
+		head += fmt.Sprintf(" at %s, leased %s later", l.Asked.Local().Format(clockTime), span(l.Since.Sub(l.Asked)))
+	}
+	head += fmt.Sprintf(" by %s, fence %d", l.Holder, l.Fence)
+	if day := l.Since.Local().Format(time.DateOnly); day != now.Local().Format(time.DateOnly) {
+		head += ", on " + day
+	}
+	lines = append(lines, head)
+	for _, e := range h.Events {
+		word, said := tell(h, e.Fact)
+		at := e.At
+		if opening, ok := e.Fact.(reconcile.Leased); ok {
+			at = opening.Since // it is recorded with the first thing worth telling
+		}
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-10s  %s", at.Local().Format(clockTime), word, said), " "))
+	}
+	if h.Phase == reconcile.Running {
+		lines = append(lines, "  it has not ended")
+	}
+	return lines
+}
+
+// tell says what happened in a word and a line.
+func tell(h reconcile.History, fact reconcile.Fact) (word, said string) {
+	switch f := fact.(type) {
+	case reconcile.Leased:
+		return "leased", fmt.Sprintf("%s until %s", joined(f.Scopes), f.Until.Local().Format(time.TimeOnly))
+	case reconcile.Planned:
+		return "planned", changesLine(f.Changes)
+	case reconcile.HeldBack:
+		return "held", fmt.Sprintf("%s: %s", changesLine(h.Waiting()), f.Why)
+	case reconcile.Intended:
+		return "begun", changeText(h, f.Change)
+	case reconcile.Applied:
+		said = fmt.Sprintf("%-40s  %s", changeText(h, f.Change), span(f.Took))
+		if f.Approved != "" {
+			said += ", as approved in " + string(f.Approved)
+		}
+		return "applied", said
+	case reconcile.ChangeFailed:
+		return "not done", changeText(h, f.Change) + ": " + oneLineOf(f.Error)
+	case reconcile.Recovered:
+		happened := "had not happened"
+		if f.Happened {
+			happened = "had happened"
+		}
+		return "recovered", fmt.Sprintf("%s, begun in %s, %s", f.Change, f.Run, happened)
+	case reconcile.Succeeded:
+		return "succeeded", fmt.Sprintf("%s; every write before %s is live", counted(f.Changes, "change"), h.Lease.Since.Local().Format(clockTime))
+	case reconcile.Failed:
+		said = oneLineOf(f.Error)
+		if f.NotBefore != nil {
+			said += ", not before " + f.NotBefore.Local().Format(time.TimeOnly)
+		}
+		return "failed", said
+	case reconcile.LeaseExpired:
+		return "expired", f.Why
+	case reconcile.Approved:
+		return "approved", fmt.Sprintf("by %s, until %s", f.By, f.Until.Local().Format(time.DateTime))
+	case reconcile.Rejected:
+		return "rejected", strings.TrimSuffix("by "+f.By+": "+f.Reason, ": ")
+	}
+	return fmt.Sprintf("%T", fact), ""
+}
+
+// changesLine names a few changes in one line.
+func changesLine(p reconcile.Plan) string {
+	const most = 6
+	var texts []string
+	for i, c := range p {
+		if i == most {
+			texts = append(texts, fmt.Sprintf("and %d more", len(p)-most))
+			break
+		}
+		texts = append(texts, string(c.Op)+" "+c.Text)
+	}
+	return strings.Join(texts, " · ")
+}
+
+func changeText(h reconcile.History, id string) string {
+	if c, ok := h.Change(id); ok {
+		return string(c.Op) + " " + c.Text
+	}
+	return id
+}
+
+func joined(scopes []reconcile.Scope) string {
+	texts := make([]string, len(scopes))
+	for i, s := range scopes {
+		texts[i] = string(s)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// counted is a number of things: "1 change", "3 changes".
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%s %ss", thousands(n), thing)
+}
+
+// oneLineOf is the first line of a text, and whether there is more.
+func oneLineOf(text string) string {
+	first, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if strings.TrimSpace(more) != "" {
+		return first + " […]"
+	}
+	return first
+}

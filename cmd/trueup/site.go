@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"trueup/reconcile"
+	"trueup/reconcile/command"
+	"trueup/reconcile/config"
+	"trueup/reconcile/plan"
+	"trueup/reconcile/policy"
+	"trueup/reconcile/sqlite"
+	"trueup/reconcile/trigger"
+)
+
+// which is the command line's way to name an installation of the reconciler: its configuration.
+type which struct {
+	config string
+	name   string
+	user   bool
+}
+
+func (w *which) flags(c *cobra.Command) {
+	c.Flags().StringVarP(&w.config, "config", "c", "", "the configuration `FILE` (/etc/trueup/trueup.yaml; with --user: ~/.config/trueup/trueup.yaml)")
+	instanceFlags(c, &w.name, &w.user)
+}
+
+// file is the configuration that is meant.
+func (w *which) file() (string, error) {
+	if w.config == "" {
+		return usualConfig(w.name, w.user), nil
+	}
+	return filepath.Abs(w.config)
+}
+
+// load reads the configuration.
+func (w *which) load() (*config.Config, error) {
+	file, err := w.file()
+	if err != nil {
+		return nil, err
+	}
+	return loadConfig(file, w.name, w.user)
+}
+
+// A site is an installation as its configuration declares it, with everything wired together.
+type site struct {
+	*config.Config
+	ledger *sqlite.Store
+	engine reconcile.Reconciler
+}
+
+// kinds makes the settings of each kind.
+func kinds() config.Kinds {
+	return config.Kinds{"command": func() any { return new(command.Settings) }}
+}
+
+func configOptions(name string, user bool) (config.Options, error) {
+	home := "/var/lib/trueup"
+	if user {
+		own, err := os.UserHomeDir()
+		if err != nil {
+			return config.Options{}, err
+		}
+		home = filepath.Join(own, ".local/state/trueup")
+	}
+	instance := "trueup"
+	if name != "" {
+		instance += "-" + name
+	}
+	defaults := config.Defaults(home, instance)
+	p, b := trigger.DefaultPolicy(), plan.DefaultBreaker()
+	defaults.Trigger.Floor, defaults.Trigger.Sweep, defaults.Trigger.RetryMax = p.Floor, p.Sweep, p.RetryMax
+	defaults.Breaker.Removals, defaults.Breaker.Fraction = b.Removals, b.Fraction
+	return config.Options{Kinds: kinds(), Defaults: defaults, Check: triggerBounds}, nil
+}
+
+// triggerBounds holds the configuration against what the trigger allows.
+func triggerBounds(c *config.Config) error {
+	p := trigger.Policy{Floor: c.Trigger.Floor, Sweep: c.Trigger.Sweep, RetryMax: c.Trigger.RetryMax}
+	return config.In("trigger", p.Validate())
+}
+
+func loadConfig(file, name string, user bool) (*config.Config, error) {
+	o, err := configOptions(name, user)
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(file, o)
+}
+
+// open wires the installation up for a process that writes to the ledger.
+func (w *which) open(ctx context.Context, holder string) (*site, error) {
+	return w.wire(ctx, sqlite.Options{Holder: holder})
+}
+
+// look wires it up to read. Where there is no ledger yet the site comes without one, beside an error that matches
+// fs.ErrNotExist.
+func (w *which) look(ctx context.Context) (*site, error) {
+	return w.wire(ctx, sqlite.Options{ReadOnly: true})
+}
+
+func (w *which) wire(ctx context.Context, o sqlite.Options) (*site, error) {
+	c, err := w.load()
+	if err != nil {
+		return nil, err
+	}
+	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Parallel: c.Parallel}}
+	if s.ledger, err = sqlite.Open(ctx, c.Database(), o); err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		s.ledger, err = nil, fail(exitConfig, "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger", "%w", err)
+	}
+	s.engine.Ledger = s.ledger
+	read := policy.NewReader(ctx, http.DefaultTransport)
+	for _, t := range c.Targets {
+		s.engine.Targets = append(s.engine.Targets, t.Target())
+		s.engine.Tickers[t.Key()] = ticker(t, read)
+	}
+	return s, err
+}
+
+// A ticker that tells what it would do.
+type tickerWithPreview interface {
+	reconcile.Ticker
+	plan.Preview
+}
+
+// ticker makes what ticks a target: its kind, behind the breaker.
+func ticker(t config.Target, read *policy.Reader) tickerWithPreview {
+	breaker := plan.Breaker{Removals: t.Breaker.Removals, Fraction: t.Breaker.Fraction}
+	switch settings := t.Settings.(type) {
+	case *command.Settings:
+		return plan.New(command.New(*settings), read, plan.Options[command.Seen]{Policy: t.Policy, Breaker: breaker,
+			Size: func(seen command.Seen) int { return seen.Size }})
+	}
+	panic(fmt.Sprintf("the kind %q has settings and no ticker", t.Kind))
+}
+
+func (s *site) close() error {
+	if s.ledger == nil {
+		return nil
+	}
+	return s.ledger.Close()
+}
+
+// folders are those of the trigger.
+func (s *site) folders() trigger.Folders {
+	return trigger.Folders{Spool: s.Trigger.Spool, State: s.Trigger.State, Outbox: s.Outbox}
+}
+
+// declared finds a target by its name on the command line.
+func (s *site) declared(name string) (reconcile.Target, error) {
+	key, err := reconcile.ParseKey(name)
+	if err != nil {
+		return reconcile.Target{}, usageError("trueup status lists the targets", "%w", err)
+	}
+	for _, t := range s.engine.Targets {
+		if t.Key == key {
+			return t, nil
+		}
+	}
+	return reconcile.Target{}, fail(exitConfig, "trueup status lists the targets", "%s is not declared", key)
+}
+
+// holderName says which process this is, for people who meet its leases.
+func holderName(verb string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "this host"
+	}
+	return fmt.Sprintf("%s on %s, pid %d", verb, host, os.Getpid())
+}
+
+// known is what is known of each target; nothing, while there is no ledger.
+func (s *site) known(ctx context.Context) (map[reconcile.Key]reconcile.Standing, error) {
+	if s.ledger == nil {
+		return nil, nil
+	}
+	standings, err := s.ledger.Standings(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[reconcile.Key]reconcile.Standing, len(standings))
+	for _, standing := range standings {
+		known[standing.Target] = standing
+	}
+	return known, nil
+}
+
+// records are what a preview reads: nothing, while there is no ledger.
+func (s *site) records() plan.Records {
+	if s.ledger == nil {
+		return noRecords{}
+	}
+	return s.ledger
+}
+
+type noRecords struct{}
+
+func (noRecords) Records(context.Context, string, string) ([]reconcile.Record, error) {
+	return nil, nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/coreos/go-systemd/v22/journal"
+	"github.com/spf13/cobra"
+
+	"trueup/reconcile"
+	"trueup/reconcile/trigger"
+)
+
+func sweepVerb(u *ui) *cobra.Command {
+	var w which
+	var dry, asJSON bool
+	c := &cobra.Command{
+		Use:   "sweep [flags]",
+		Short: "true up every target that is asked for, or all",
+		Long: `true up every target that is asked for, or all
+
+It is what trueup.service runs: behind the trigger it ticks what the claim asks for and what is still
+owed. By hand it ticks everything. It exits 1 when a target failed; what waits for approval or is held by
+somebody else is no failure, and stays owed.`,
+		Example: "  trueup sweep --dry-run",
+		Args:    exactly(0, "nothing"),
+	}
+	w.flags(c)
+	c.Flags().BoolVar(&dry, "dry-run", false, "write nothing, only say what would be done: trueup plan")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if dry {
+			return plans(c.Context(), u, w, "", false, asJSON)
+		}
+		s, err := w.open(c.Context(), holderName("sweep"))
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		return s.sweep(c.Context(), u, asJSON)
+	}
+	return c
+}
+
+// sweep answers the trigger's claim, where this is its activation.
+func (s *site) sweep(ctx context.Context, u *ui, asJSON bool) error {
+	order := s.order()
+	view := watchSweep(u, s.engine.Targets, asJSON)
+	s.engine.Progress = view.progress
+	outcome, err := s.engine.Sweep(ctx, order)
+	view.end(outcome)
+	if showErr := s.showTargets(ctx, order.Claim, outcome); err == nil {
+		err = showErr
+	}
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		if err := sayJSON(u, sweepDocument(outcome)); err != nil {
+			return err
+		}
+	}
+	if failed := outcome.Failed(); len(failed) > 0 {
+		return fail(exitNeeds, "trueup status says more", "%d of %s failed: %s", len(failed), counted(len(outcome.Reports), "target"), someKeys(failed))
+	}
+	return nil
+}
+
+// order is what the trigger's claim asks for, if it was made for this activation; and everything when there is none.
+func (s *site) order() reconcile.Order {
+	everything := reconcile.Wanted{All: true}
+	order := reconcile.Order{Owing: everything, Fresh: everything}
+	invocation := cmp.Or(os.Getenv("TRUEUP_INVOCATION"), os.Getenv("INVOCATION_ID")) // trueup watch's, or systemd's
+	state, err := trigger.ReadState(s.Trigger.State)
+	claim := state.Claim
+	if err != nil || claim == nil || invocation == "" || claim.Invocation != invocation {
+		return order // started by hand; or the gate could not record a claim, and the run is to go on for everything
+	}
+	order.Owing = reconcile.Wanted{All: claim.All, Keys: asKeys(claim.Requests)}
+	order.Fresh = reconcile.Wanted{All: claim.Fresh.All, Keys: asKeys(claim.Fresh.Requests)}
+	if trigger.Published(s.Outbox, *claim) {
+		order.Claim = &reconcile.Claim{Epoch: claim.Epoch, N: claim.N, Claimed: claim.Claimed}
+	} else {
+		order.Fresh = order.Owing
+	}
+	return order
+}
+
+func asKeys(names []string) []reconcile.Key {
+	keys := make([]reconcile.Key, len(names))
+	for i, name := range names {
+		keys[i] = reconcile.Key(name)
+	}
+	return keys
+}
+
+// showTargets publishes how far each target's tickets are covered, and tells settle how far all are. Where that cannot be
+// recorded the sweep has to fail, since settle would cover what is not.
+func (s *site) showTargets(ctx context.Context, claim *reconcile.Claim, o reconcile.Outcome) error {
+	if claim != nil {
+		if err := trigger.LagBehind(s.Trigger.State, trigger.Behind{Epoch: claim.Epoch, Claim: claim.N, Covered: o.Covered, Until: o.CoveredUntil}); err != nil {
+			return err
+		}
+	}
+	standings, err := s.ledger.Standings(ctx)
+	if err != nil {
+		return fmt.Errorf("reading what is known of the targets: %w", err)
+	}
+	shown := map[string]trigger.TargetReport{}
+	for _, t := range standings {
+		report := trigger.TargetReport{State: string(stateWord(t))}
+		if t.Settled != nil {
+			report.Epoch, report.Covered = t.Settled.Epoch, t.Settled.N
+		}
+		shown[string(t.Target)] = report
+	}
+	if err := trigger.ShowTargets(ctx, s.folders(), trigger.SystemClock{}, shown); err != nil {
+		trigger.Journal(trigger.Event{ID: trigger.MsgOutbox, Priority: journal.PriWarning, Message: "publishing the targets: " + err.Error()})
+	}
+	return nil
+}
+
+// sweepJSON is what sweep --json prints.
+type sweepJSON struct {
+	Version int                                `json:"version"`
+	Targets map[reconcile.Key]reconcile.Report `json:"targets"`
+	Strange []reconcile.Key                    `json:"strange"` // asked for, and not declared
+	Gone    []reconcile.Key                    `json:"gone"`    // no longer declared, and forgotten
+}
+
+func sweepDocument(o reconcile.Outcome) sweepJSON {
+	return sweepJSON{1, o.Reports, append([]reconcile.Key{}, o.Strange...), append([]reconcile.Key{}, o.Gone...)}
+}
+
+// someKeys names a few targets.
+func someKeys(keys []reconcile.Key) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = string(k)
+	}
+	if more := len(names) - maxNames; more > 0 {
+		names = append(names[:maxNames], fmt.Sprintf("%d more", more))
+	}
+	return list(names)
+}
+
+// summary counts the targets by state: "38 ok, 1 held, 1 failing".
+func summary(reports map[reconcile.Key]reconcile.Report) string {
+	counts := map[reconcile.State]int{}
+	for _, r := range reports {
+		counts[r.State]++
+	}
+	var parts []string
+	for _, state := range slices.Sorted(maps.Keys(counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
+	}
+	return list(parts)
+}
