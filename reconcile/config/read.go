@@ -84,6 +84,11 @@ func (f *findings) parse(path string, data []byte) *yaml.Node {
 		f.add(place{path, 1 + bytes.Count(data[:i], []byte("\n"))}, "save it as UTF-8", "is not UTF-8 text")
 		return nil
 	}
+	if i := bytes.IndexAny(data, "\u0085\u2028\u2029"); i >= 0 {
+		f.add(place{path, 1 + bytes.Count(data[:i], []byte("\n"))}, `in double quotes it is written \N, \L or \P`,
+			"a line end that most editors do not show; YAML makes a space of it")
+		return nil
+	}
 	docs := yaml.NewDecoder(bytes.NewReader(data))
 	var doc yaml.Node
 	err := docs.Decode(&doc)

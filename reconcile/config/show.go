@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -160,7 +161,8 @@ func (p printer) said(path string, n *yaml.Node) *yaml.Node {
 
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if takenFor(s) != "" && !sameNumber.MatchString(s) {
+	// Line ends of Unicode come back as spaces from any other style.
+	if takenFor(s) != "" && !sameNumber.MatchString(s) || strings.ContainsAny(s, "\u0085\u2028\u2029") {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

@@ -83,7 +83,7 @@ func TestShowReadsBack(t *testing.T) {
 func TestShowReadsBackAnyText(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trueup.yaml")
 	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[-+.0-9a-z:~#'"& ]{0,8}`), rapid.SampledFrom([]string{"no", "~", "12:30", "a\n", "\nb", "1e3", "- x"}))
+		word := rapid.OneOf(rapid.String(), rapid.StringMatching(`[-+.0-9a-z:~#'"& ]{0,8}`), rapid.SampledFrom([]string{"no", "~", "12:30", "a\n", "\nb", "1e3", "- x", "\u0085", "a\u2028b"}))
 		note, arg, variable := word.Draw(t, "note"), word.Draw(t, "arg"), word.Draw(t, "variable")
 		text, _ := json.Marshal(map[string]any{"version": 1, "targets": []any{map[string]any{
 			"kind": "command", "name": "web", "check": []string{arg}, "note": note, "env": map[string]string{"A" + variable: arg}}}})

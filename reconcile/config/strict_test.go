@@ -48,6 +48,12 @@ func TestTabs(t *testing.T) {
 	wants(t, target("  note: |\n    all:\n    \tmake it\n"))
 }
 
+// Text is never turned into something else, also where nobody sees it.
+func TestHiddenLineEnds(t *testing.T) {
+	wants(t, "version: 1\noutbox: \"/a\u0085b\"\n",
+		"trueup.yaml:2: a line end that most editors do not show; YAML makes a space of it → in double quotes it is written \\N, \\L or \\P")
+}
+
 func TestAnchorsTagsMergeKeys(t *testing.T) {
 	wants(t, "version: 1\nlease: &a {ttl: 1m}\nbreaker: *a\n",
 		"trueup.yaml:2: the anchor &a; anchors and aliases are not read → write it out where it is used",
