@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 )
@@ -161,11 +162,16 @@ func (p printer) said(path string, n *yaml.Node) *yaml.Node {
 
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	// Line ends of Unicode come back as spaces from any other style.
-	if takenFor(s) != "" && !sameNumber.MatchString(s) || strings.ContainsAny(s, "\u0085\u2028\u2029") {
+	if takenFor(s) != "" && !sameNumber.MatchString(s) || !plainLines(s) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n
+}
+
+// plainLines tells whether a text comes back as it was from the styles without escapes, which people read with less effort.
+func plainLines(s string) bool {
+	hidden := func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u2028' || r == '\u2029') }
+	return !strings.ContainsFunc(s, hidden) && !strings.HasPrefix(s, "\n") && !(strings.HasPrefix(s, " ") && strings.Contains(s, "\n"))
 }
 
 func scalarNode(v reflect.Value) *yaml.Node {
