@@ -45,7 +45,7 @@ func (g *Gate) Claim(ctx context.Context) (Claim, error) {
 	}
 	spool := openSpool(g.Folders.Spool)
 	defer spool.close()
-	g.reportTaken(spool.take(r.seen, r.claim.All, g.Clock.Wall()))
+	g.reportTaken(spool.take(r.seen, r.claim.Fresh.All, g.Clock.Wall()))
 	g.show(ctx, r.state, r.claim.Epoch, r.claim.N, Running)
 	g.noteTrouble(spool, r.seen)
 	g.reportClaimed(r.claim, w, g.Clock.Now()-start)
@@ -129,10 +129,9 @@ func (g *Gate) next(state State, seen present) Claim {
 	claim := Claim{
 		Epoch: epoch, N: last + 1, Attempt: 1, Invocation: g.Invocation,
 		Claimed: g.Clock.Wall(), At: g.Clock.Now(), Boot: g.Clock.Boot(),
-		All:      seen.everything() || g.sweepDue(state.Settled),
+		All:      seen.everything() || g.sweepDue(state.Settled.Full),
 		Requests: seen.names,
 	}
-	claim.Fresh = Asked{All: claim.All, Requests: seen.names}
 	owed := state.Claim
 	if owed != nil {
 		claim.Attempt = owed.Attempt + 1
@@ -145,10 +144,20 @@ func (g *Gate) next(state State, seen present) Claim {
 	if len(claim.Requests) == 0 {
 		claim.All = true // nothing is asked for by name: the timer's run, or too many names to tell apart
 	}
-	if claim.All && (owed == nil || !owed.All) {
-		claim.Fresh = Asked{All: true}
-	}
+	claim.Fresh, claim.Full = g.fresh(claim, owed, seen)
 	return claim
+}
+
+// fresh is what of a claim this attempt takes up, and when everything last was. What is owed from before is fresh again
+// only where somebody asks, and once a sweep interval, however long it fails.
+func (g *Gate) fresh(claim Claim, owed *Claim, seen present) (fresh Asked, full Instant) {
+	if claim.All && (owed == nil || !owed.All || seen.everything() || g.sweepDue(owed.Full)) {
+		return Asked{All: true}, now(g.Clock)
+	}
+	if owed != nil {
+		full = owed.Full
+	}
+	return Asked{Requests: seen.names}, full
 }
 
 // numbering is the epoch and the last number used in it. An outbox that does not fit the state folder shows that one
@@ -169,10 +178,10 @@ func (g *Gate) numbering(s State) (epoch string, last uint64) {
 	return epoch, last
 }
 
-// sweepDue tells whether the last success for everything is older than the sweep interval, so that a steady
-// stream of single requests cannot starve the full run.
-func (g *Gate) sweepDue(s Settled) bool {
-	at, known := s.Full.reading(g.Clock)
+// sweepDue tells whether everything was last seen to longer ago than the sweep interval, so that a steady stream of
+// single requests cannot starve the full run.
+func (g *Gate) sweepDue(last Instant) bool {
+	at, known := last.reading(g.Clock)
 	return !known || g.Clock.Now()-at >= g.Policy.Sweep
 }
 

@@ -68,6 +68,10 @@ func publish(d dir, own Status) error {
 	if err := readJSON(d, statusFile, &fields); err != nil || fields == nil {
 		fields = map[string]json.RawMessage{} // damaged or missing: what others own comes back with their next write
 	}
+	var before string
+	if json.Unmarshal(fields["epoch"], &before) != nil || before != own.Epoch {
+		delete(fields, "targets") // their numbers are of another epoch
+	}
 	encoded, err := json.Marshal(own)
 	if err == nil {
 		err = json.Unmarshal(encoded, &fields)

@@ -146,9 +146,10 @@ type taken struct {
 	stuck  []error  // what could not be removed, and asks on
 }
 
-// take unlinks what a claim stands for: the sentinel only under a claim for everything, and otherwise only
-// names that were read before the claim was written. It also removes what does not belong in requests/, and what was
-// left in the spool before now.
+// take unlinks what an attempt takes up: the sentinel only with everything, and otherwise only names that were read before
+// the claim was written. A sentinel that came after the reading stays when everything is only owed from before: a run that
+// takes up what is fresh would not heed it. It also removes what does not belong in requests/, and what was left in the
+// spool before now.
 func (s spool) take(p present, all bool, now time.Time) taken {
 	var t taken
 	if s.opened != nil {

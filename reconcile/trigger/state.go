@@ -20,6 +20,7 @@ type Claim struct {
 	All        bool          `json:"all"`                // for everything, whatever the names
 	Requests   []string      `json:"requests,omitempty"` // the names asked for, sorted
 	Fresh      Asked         `json:"fresh"`              // what of it this attempt took up; the rest is owed from before
+	Full       Instant       `json:"full"`               // when everything was last taken up, at this attempt or before
 	Invocation string        `json:"invocation"`         // the run that may settle it
 }
 

@@ -50,12 +50,14 @@ func ShowTargets(ctx context.Context, f Folders, c Clock, targets map[string]Tar
 	if err != nil {
 		return err
 	}
+	before := shown.Targets
 	shown.Targets = map[string]TargetStatus{}
 	for name, t := range targets {
 		status := TargetStatus{State: t.State}
 		if t.Epoch == shown.Epoch {
 			status.Settled = min(t.Covered, shown.Claims)
 		}
+		status.Settled = max(status.Settled, min(before[name].Settled, shown.Claims)) // somebody slow knows less
 		shown.Targets[name] = status
 	}
 	outbox, err := openDir(f.Outbox)

@@ -32,6 +32,8 @@ func TestFreshIsWhatTheAttemptTookUp(t *testing.T) {
 	fresh("a name, with everything owed", Asked{Requests: []string{"web:one"}})
 	h.clock.pass(2 * h.Policy.Sweep)
 	fresh("a retry at the time of a sweep", Asked{All: true})
+	h.touch("web:three")
+	fresh("a name soon after it", Asked{Requests: []string{"web:three"}})
 	h.settle()
 	fresh("the timer", Asked{All: true})
 }
@@ -103,9 +105,35 @@ func TestShowTargets(t *testing.T) {
 	if fmt.Sprint(s.Targets) != fmt.Sprint(want) {
 		t.Errorf("shown: %v, want %v", s.Targets, want)
 	}
+	// A process that has looked earlier and writes later takes nothing back.
+	if err := ShowTargets(t.Context(), h.Folders, h.clock, map[string]TargetReport{"web:one": {Epoch: c.Epoch, State: "ok"}}); err != nil {
+		t.Fatal(err)
+	}
+	if late, err := ReadStatus(h.Folders.Outbox); err != nil || late.Targets["web:one"].Settled != c.N || len(late.Targets) != 1 {
+		t.Errorf("taken back: %v, %v", late.Targets, err)
+	}
 	for name, covered := range map[string]bool{"web:one": true, "web:two": false, "web:unknown": false} {
 		if s.CoversTarget(name, ticket) != covered {
 			t.Errorf("%s covers the ticket: %v", name, !covered)
 		}
+	}
+}
+
+// The numbers of an epoch that is over would cover the tickets of the new one.
+func TestTargetsEndWithTheirEpoch(t *testing.T) {
+	h := newHost(t)
+	h.touch()
+	c := h.claim()
+	if err := ShowTargets(t.Context(), h.Folders, h.clock, map[string]TargetReport{"web:one": {Epoch: c.Epoch, Covered: c.N, State: "ok"}}); err != nil {
+		t.Fatal(err)
+	}
+	h.settle()
+	if err := os.RemoveAll(h.Folders.State); err != nil {
+		t.Fatal(err)
+	}
+	h.claim()
+	s, err := ReadStatus(h.Folders.Outbox)
+	if err != nil || s.Epoch == c.Epoch || len(s.Targets) > 0 {
+		t.Errorf("epoch %s after %s shows %v, %v", s.Epoch, c.Epoch, s.Targets, err)
 	}
 }

@@ -57,17 +57,15 @@ func (h *host) keepsFloor(t *testing.T, runs []attempt) {
 // the lock that every process of a run inherits.
 func (h *host) leavesNothing(t *testing.T) {
 	t.Helper()
-	if pids := h.pids(); h.manager() != nil && len(pids) > 0 {
-		t.Errorf("%s is at rest and has the processes %v", h.name, pids)
-	}
 	lock, err := os.Open(filepath.Join(h.dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		t.Errorf("%s is at rest and a process of it still holds its lock: %v", h.name, err)
-	}
+	// On a busy machine a child that was killed may take a moment to be gone.
+	h.eventually(t, patience, "no process is left, nor the lock of one", func() bool {
+		return (h.manager() == nil || len(h.pids()) == 0) && unix.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+	})
 }
 
 // within tells whether d is from least to most.
