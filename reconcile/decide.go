@@ -18,6 +18,7 @@ type (
 		Plan   Plan
 		Hold   []string // ids of changes that have to wait
 		Why    string
+		Waits  RunID // the run that holds back what else is wanted, and is not in the plan
 	}
 	// Begin marks a change that is not idempotent before it is done.
 	Begin struct{ Change string }
@@ -110,7 +111,7 @@ func (h History) propose(c Propose) ([]Fact, error) {
 		}
 		seen[change.ID] = true
 	}
-	facts := []Fact{Planned{Policy: c.Policy, Changes: c.Plan}}
+	facts := []Fact{Planned{Policy: c.Policy, Changes: c.Plan, Waits: c.Waits}}
 	if len(c.Hold) > 0 {
 		held := slices.DeleteFunc(slices.Clone(c.Plan), func(change Change) bool { return !slices.Contains(c.Hold, change.ID) })
 		if len(held) != len(c.Hold) {

@@ -25,6 +25,9 @@
 // A target is owed while the last number asked of it is above the fence of the last tick that covered it. It is ticked
 // by every sweep until it is covered, whatever stood in the way: failed, held, reserved elsewhere, rate-limited.
 //
+// A work item is a person's or a script's hold of scopes, in the same exclusion: IN_PROGRESS while its session is live,
+// then BLOCKED or REVIEW, which keep the scopes until a person decides, and DONE.
+//
 // # Promises
 //
 // At any time at most one live lease covers a scope; the database refuses a second one by itself. Fences only grow, so
@@ -41,9 +44,10 @@
 //
 // # The module
 //
-//	reconcile            targets, runs, leases, sweeps; the standard library only. Ledger and Ticker are its ports
+//	reconcile            targets, runs, leases, sweeps; the standard library only. Ledger, WorkLedger and Ticker are its ports
 //	reconcile/plan       makes a Ticker of a kind: breaker, approval, recovery markers
 //	reconcile/policy     reads what is wanted
+//	reconcile/secret     what must not be recorded
 //	reconcile/command    the kind that runs commands
 //	reconcile/config     the configuration file
 //	reconcile/sqlite     the ledger on one host; reconcile/ledgertest is what every ledger must show, reconcile/kindtest

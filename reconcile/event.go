@@ -28,6 +28,7 @@ type Leased struct {
 type Planned struct {
 	Policy  string `json:"policy,omitempty"`
 	Changes Plan   `json:"changes"`
+	Waits   RunID  `json:"waits,omitempty"` // the run that holds back what else is wanted
 }
 
 // HeldBack says which of the planned changes wait for approval, and why.

@@ -13,6 +13,7 @@ type History struct {
 	Policy   string
 	Plan     Plan
 	Hold     *HeldBack // nil when nothing was held back
+	Waits    RunID     // the run that held back what else was wanted; empty where nothing was
 	Approval *Approved
 	Verdict  *Rejected
 	Phase    Phase
@@ -64,15 +65,15 @@ func (h History) after(at time.Time, facts ...Fact) (History, error) {
 }
 
 func (h *History) add(e Event) error {
-	if _, opens := e.Fact.(Leased); opens != (h.Phase == Unopened) {
-		return fmt.Errorf("a run opens with its lease, and only with it: %s", e.Fact.fact())
+	if err := h.follows(e.Fact); err != nil {
+		return err
 	}
 	switch f := e.Fact.(type) {
 	case Leased:
 		h.Lease, h.Phase = f.Lease, Running
 		h.intended, h.applied, h.failed = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	case Planned:
-		h.Policy, h.Plan = f.Policy, f.Changes
+		h.Policy, h.Plan, h.Waits = f.Policy, f.Changes, f.Waits
 	case HeldBack:
 		h.Hold = &f
 	case Intended:
@@ -97,6 +98,27 @@ func (h *History) add(e Event) error {
 		return fmt.Errorf("%w %T", ErrUnknownEvent, f)
 	}
 	h.Events = append(h.Events, e)
+	return nil
+}
+
+// follows refuses what no run can have said at this point.
+func (h *History) follows(f Fact) error {
+	_, opens := f.(Leased)
+	judges := false
+	switch f.(type) {
+	case Approved, Rejected:
+		judges = true
+	}
+	switch {
+	case opens != (h.Phase == Unopened):
+		return fmt.Errorf("a run opens with its lease, and only with it: %T", f)
+	case opens:
+		return nil
+	case judges && (h.Phase == Running || h.Hold == nil):
+		return fmt.Errorf("%s, and it runs or holds nothing back", f.fact())
+	case !judges && h.Phase != Running:
+		return fmt.Errorf("%s after its end", f.fact())
+	}
 	return nil
 }
 

@@ -158,6 +158,8 @@ func TestFoldRefusesDamage(t *testing.T) {
 		"opened twice":     {whole.events[0], {Seq: 2, Fact: whole.events[0].Fact}},
 		"a missing start":  whole.events[1:],
 		"nothing in there": {whole.events[0], {Seq: 2}},
+		"after its end":    append(slices.Clip(whole.events), reconcile.Event{Seq: 4, Fact: reconcile.Applied{Change: "add ada"}}),
+		"judged early":     {whole.events[0], {Seq: 2, Fact: reconcile.Approved{By: "eve"}}},
 	} {
 		if _, err := reconcile.Fold(events); err == nil {
 			t.Errorf("%s: folded", name)

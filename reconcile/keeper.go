@@ -9,7 +9,7 @@ import (
 // A keeper renews the leases of this process at a third of their time, and ends a tick's context when its lease is lost
 // or when it could not be renewed: a tenth of its time before it would lapse, so that nothing is written after that.
 type keeper struct {
-	ledger Ledger
+	ledger renewer
 	ttl    time.Duration
 
 	mu   sync.Mutex
@@ -21,7 +21,12 @@ type hold struct {
 	until time.Time // on this process's clock, never later than the store's
 }
 
-func newKeeper(l Ledger, ttl time.Duration) *keeper {
+// A renewer prolongs leases and returns the fences of those that are lost, as Ledger does.
+type renewer interface {
+	Renew(ctx context.Context, fences []Fence, ttl time.Duration) (lost []Fence, err error)
+}
+
+func newKeeper(l renewer, ttl time.Duration) *keeper {
 	return &keeper{ledger: l, ttl: ttl, held: map[Fence]*hold{}}
 }
 

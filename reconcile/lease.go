@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,12 +28,13 @@ type Lease struct {
 // ErrLeaseLost means that a fence is not, or no longer, that of a live lease. Nothing may be written under it.
 var ErrLeaseLost = errors.New("the lease is lost")
 
-// ReservedError says who holds scopes that were asked for.
+// ReservedError says who holds scopes that were asked for: a run under its lease, or a work item.
 type ReservedError struct {
-	Run    RunID
+	Run    RunID  // empty for an item
+	Item   ItemID // empty for a run
 	Holder string
 	Scopes []Scope
-	Until  time.Time
+	Until  time.Time // zero for an item that keeps its scopes until a person decides
 }
 
 func (e *ReservedError) Error() string {
@@ -40,7 +42,18 @@ func (e *ReservedError) Error() string {
 	for i, s := range e.Scopes {
 		scopes[i] = string(s)
 	}
-	return fmt.Sprintf("scope reserved by %s (%s): %s until %s", e.Run, e.Holder, strings.Join(scopes, ", "), e.Until.Format(time.RFC3339))
+	return fmt.Sprintf("scope reserved by %s (%s): %s until %s", e.By(), e.Holder, strings.Join(scopes, ", "), shownUntil(e.Until))
+}
+
+// By names the run or the item.
+func (e *ReservedError) By() string { return cmp.Or(string(e.Run), string(e.Item)) }
+
+// shownUntil is the end of a reservation for people.
+func shownUntil(t time.Time) string {
+	if t.IsZero() {
+		return "a person decides"
+	}
+	return t.Format(time.RFC3339)
 }
 
 // A RunID names a run: "r-" and at least five letters or digits.

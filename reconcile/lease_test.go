@@ -192,8 +192,11 @@ func TestStoppedSweepGivesItsLeasesBack(t *testing.T) {
 		t.Errorf("still leased: %v %v", leases, err)
 	}
 	for _, target := range s.Targets {
-		if !s.standing(target.Key.Name()).Owed() {
-			t.Errorf("%s is not owed", target.Key)
+		if k := s.standing(target.Key.Name()); !k.Owed() || k.Failures > 0 || k.Report.State != reconcile.Waiting {
+			t.Errorf("being stopped counts against %s: %+v", target.Key, k)
+		}
+		if runs := s.runs(target.Key.Name()); len(runs) > 0 {
+			t.Errorf("%s has a run that tells of nothing", target.Key)
 		}
 	}
 }

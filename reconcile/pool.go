@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -11,9 +12,10 @@ import (
 // Grants and settlements are batched, so that a sweep of quick ticks is a few transactions. Slow ticks are leased one by
 // one, just before their turn: a lease that waits for a worker is a scope that nobody can use.
 const (
-	most  = 256                   // leases or settlements in one transaction
-	ahead = time.Second           // leases are taken for as many ticks as are done in it
-	delay = 50 * time.Millisecond // how long an ended tick waits for others to be settled with
+	most      = 256                   // leases or settlements in one transaction
+	ahead     = time.Second           // leases are taken for as many ticks as are done in it
+	mostTries = 5                     // of a target in one sweep
+	delay     = 50 * time.Millisecond // how long an ended tick waits for others to be settled with
 )
 
 // A pool ticks targets with a few workers.
@@ -28,18 +30,26 @@ type pool struct {
 	ready    []*lot
 	busy     map[RunID]bool     // leases of ours that are not given back yet
 	blocked  map[RunID][]Target // waiting for a lease of ours
+	back     map[Scope]bool     // what leases of ours covered that are given back
 	ended    []Settlement
 	flusher  *time.Timer
 	batch    int
 	granted  time.Time
 	tried    map[Key]Fence     // what was asked of a target when it was tried
+	tries    map[Key]int       // how often it was
 	standing map[Key]*Standing // what was known when it was last read
 	done     int
 	total    int
 	err      error
 
 	reports map[Key]Report
-	refused map[Key]error
+	refused map[Key]refusal
+}
+
+// A refusal is a target that somebody else holds a scope of.
+type refusal struct {
+	target Target
+	why    error
 }
 
 // A lot is a lease that waits for a worker.
@@ -51,14 +61,15 @@ type lot struct {
 
 func newPool(ctx context.Context, r *Reconciler) *pool {
 	p := &pool{Reconciler: r, ctx: ctx, keeper: newKeeper(r.Ledger, r.TTL), batch: max(1, r.Parallel),
-		busy: map[RunID]bool{}, blocked: map[RunID][]Target{}, tried: map[Key]Fence{},
-		reports: map[Key]Report{}, refused: map[Key]error{}}
+		busy: map[RunID]bool{}, blocked: map[RunID][]Target{}, back: map[Scope]bool{}, tried: map[Key]Fence{}, tries: map[Key]int{},
+		reports: map[Key]Report{}, refused: map[Key]refusal{}}
 	p.changed = sync.NewCond(&p.mu)
 	return p
 }
 
 // attend ticks what is due until nothing is: whoever gives leases back looks for targets that were asked for while it
-// held them. A target is tried once for each ask.
+// held them. A target is tried once for each ask, and a few times at most: who asks without end, such as targets that
+// notify each other, is heard by the next sweep.
 func (p *pool) attend(due func(map[Key]*Standing) []Target) error {
 	ctx, stop := context.WithCancel(p.ctx)
 	defer stop()
@@ -76,8 +87,9 @@ func (p *pool) attend(due func(map[Key]*Standing) []Target) error {
 		p.standing = standings
 		for _, t := range due(standings) {
 			asked := standings[t.Key].Asked
-			if before, again := p.tried[t.Key]; !again || asked > before {
+			if before, again := p.tried[t.Key]; (!again || asked > before) && p.tries[t.Key] < mostTries {
 				p.tried[t.Key] = asked
+				p.tries[t.Key]++
 				p.queue = append(p.queue, t)
 			}
 		}
@@ -177,7 +189,7 @@ func (p *pool) place(t Target, a Answer, asked time.Time) {
 		p.blocked[by.Run] = append(p.blocked[by.Run], t)
 		return
 	}
-	p.refused[t.Key] = a.Refused
+	p.refused[t.Key] = refusal{t, a.Refused}
 	p.count(t.Key, Report{State: Elsewhere, Note: a.Refused.Error()})
 }
 
@@ -226,8 +238,29 @@ func (p *pool) flush() {
 		delete(p.busy, end.Lease.Run)
 		p.queue = append(p.queue, p.blocked[end.Lease.Run]...)
 		delete(p.blocked, end.Lease.Run)
+		p.again(end.Lease)
 	}
 	p.changed.Broadcast()
+}
+
+// again lets targets be tried once more that were refused and that the lease, which is back, excluded. Who held them may
+// have looked for them meanwhile, and found this lease.
+func (p *pool) again(back Lease) {
+	for _, s := range back.Scopes {
+		p.back[s] = true
+	}
+	for key, r := range p.refused {
+		if slices.ContainsFunc(r.target.Holds(), func(s Scope) bool { return slices.Contains(back.Scopes, s) }) {
+			delete(p.refused, key)
+			delete(p.tried, key)
+			p.tries[key]--
+		}
+	}
+}
+
+// excluded tells whether a lease that is back has excluded the target: who was refused for it may have left it to this process.
+func (p *pool) excluded(t Target) bool {
+	return slices.ContainsFunc(t.Holds(), func(s Scope) bool { return p.back[s] })
 }
 
 func (p *pool) count(key Key, report Report) {

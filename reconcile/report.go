@@ -26,8 +26,12 @@ type Report struct {
 	Run     RunID  `json:"run,omitempty"`  // the run that tells more; none where nothing happened
 	Changes int    `json:"changes"`        // how many were applied
 	Policy  string `json:"policy,omitempty"`
-	// New tells that the run is this tick's own: what it tells was not told before.
-	New bool `json:"-"`
+	Final   bool   `json:"final,omitempty"` // the failure is one that no retry mends
+	// Held is the run that holds back what waits for a person's approval, whatever became of the rest of the plan. A ledger
+	// does not keep it with the report, since it may be answered before the next tick.
+	Held RunID `json:"held,omitempty"`
+	// Own is this tick's own run; empty where nothing happened, or only what was told before.
+	Own RunID `json:"-"`
 	// Notify are targets that this tick gives reason to look at. They are asked for with the settlement.
 	Notify []Key `json:"-"`
 }
@@ -52,7 +56,8 @@ func (e *UnknownError) Error() string { return e.Err.Error() }
 
 func (e *UnknownError) Unwrap() error { return e.Err }
 
-// Terminal marks an error that no retry mends: only a person or another configuration does.
+// Terminal marks an error that no retry mends: only a person or another configuration does. The target is tried again
+// all the same, since either may have come; a person is told at once and not after some failures.
 func Terminal(err error) error { return &terminalError{err} }
 
 // IsTerminal tells whether an error was marked by Terminal.

@@ -3,8 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,6 +16,11 @@ type Reconciler struct {
 	TTL      time.Duration // of a lease
 	Parallel int           // how many targets are ticked at once
 	Progress func(Progress)
+	// Owner tells reconcilers apart that share a ledger: their claims are numbered apart, and none forgets another's targets.
+	Owner   string
+	Trigger Trigger   // of a sweep, for targets that a tick by hand gives reason to look at; none when nil
+	Archive Archive   // of the ledger, which sweeps prune now and then; they do not when nil
+	Keep    Retention // what they leave
 }
 
 // Progress is told as each tick begins and ends, from many goroutines.
@@ -26,22 +29,6 @@ type Progress struct {
 	Report *Report // nil as the tick begins
 	Done   int     // ticks that have ended
 	Total  int     // ticks that are known to be due
-}
-
-// An Order is what a sweep is asked for.
-type Order struct {
-	// Claim is the trigger's claim of this very activation; nil for a sweep that was started by hand, which answers no
-	// ticket. A claim of another activation must not be given: its number may not be published yet, and somebody may
-	// still commit and read the number before.
-	Claim *Claim
-	Owing Wanted // everything that the claim owes
-	Fresh Wanted // what of it came with this attempt
-}
-
-// Wanted is everything, or some targets.
-type Wanted struct {
-	All  bool
-	Keys []Key
 }
 
 // An Outcome is what became of a sweep or a tick.
@@ -53,6 +40,8 @@ type Outcome struct {
 	// zero while some target has never covered one.
 	Covered      uint64
 	CoveredUntil time.Time
+	Pruned       Pruned // from the ledger
+	PruneError   error  // why it was not; no failure of the sweep's
 }
 
 // Failed are the targets whose tick failed, in the order of their names.
@@ -73,7 +62,7 @@ func (o Outcome) Failed() []Key {
 // from one sequence, and only a tick whose fence is greater than an ask covers it. An error means that the ledger could
 // not be read or written; failures of targets are in the outcome.
 func (r *Reconciler) Sweep(ctx context.Context, order Order) (Outcome, error) {
-	strange, err := r.record(ctx, order)
+	strange, answers, err := r.record(ctx, order)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("recording what is asked for: %w", err)
 	}
@@ -91,11 +80,14 @@ func (r *Reconciler) Sweep(ctx context.Context, order Order) (Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	if order.Claim != nil {
+	if answers {
 		o.Covered, o.CoveredUntil = r.covered(*order.Claim, standings)
 	}
-	o.Gone, err = r.forget(ctx, standings)
-	return o, err
+	if o.Gone, err = r.forget(ctx); err != nil {
+		return o, err
+	}
+	o.Pruned, o.PruneError = r.prune(ctx)
+	return o, nil
 }
 
 // Tick ticks one target, asked for or not. A *ReservedError says that somebody else holds a scope of it; it is owed then,
@@ -116,83 +108,15 @@ func (r *Reconciler) Tick(ctx context.Context, key Key, reason string) (Report, 
 			begun = true
 			return []Target{target}
 		}
-		return slices.DeleteFunc(r.due(standings, nil), func(t Target) bool { return !target.excludes(t) })
+		return slices.DeleteFunc(r.due(standings, nil), func(t Target) bool { return !p.excluded(t) })
 	})
-	if err == nil && p.refused[key] != nil {
-		err = p.refused[key]
+	if refused, ok := p.refused[key]; err == nil && ok {
+		err = refused.why
+	}
+	if err == nil && r.Trigger != nil && len(p.reports[key].Notify) > 0 {
+		err = r.Trigger.Notify(ctx, p.reports[key].Notify...)
 	}
 	return p.reports[key], err
-}
-
-// record makes durable what is asked for, once for each claim. Where the claim before this one is on record, what it
-// owed is too, and only what is fresh is asked for; else everything that the claim owes is.
-func (r *Reconciler) record(ctx context.Context, order Order) (strange []Key, err error) {
-	for {
-		var writes []Write
-		wanted := order.Owing
-		if order.Claim != nil {
-			records, err := r.Ledger.Records(ctx, "claim", "last")
-			if err != nil {
-				return nil, err
-			}
-			write := Write{Family: "claim", Key: "last"}
-			if write.Value, err = json.Marshal(order.Claim); err != nil {
-				return nil, err
-			}
-			if len(records) > 0 {
-				var last Claim
-				if err := json.Unmarshal(records[0].Value, &last); err != nil {
-					return nil, fmt.Errorf("reading the last claim on record: %w", err)
-				}
-				write.Revision = records[0].Revision
-				switch {
-				case last.Epoch == order.Claim.Epoch && last.N >= order.Claim.N:
-					return nil, nil
-				case last.Epoch == order.Claim.Epoch && last.N == order.Claim.N-1:
-					wanted = order.Fresh
-				}
-			}
-			writes = []Write{write}
-		}
-		known, strange := r.known(wanted)
-		b := Batch{Records: writes}
-		if len(known) > 0 {
-			b.Ask = []Ask{{Targets: known, Reason: order.reason(), Claim: order.Claim}}
-		}
-		if err := r.Ledger.Commit(ctx, b); !errors.Is(err, ErrConflict) {
-			return strange, err
-		}
-	}
-}
-
-func (o Order) reason() string {
-	switch {
-	case o.Claim == nil:
-		return "asked by hand"
-	case o.Fresh.All || len(o.Fresh.Keys) == 0:
-		return fmt.Sprintf("asked by claim %d for everything", o.Claim.N)
-	}
-	return fmt.Sprintf("asked by claim %d by name", o.Claim.N)
-}
-
-// known splits what is wanted into declared targets and others.
-func (r *Reconciler) known(w Wanted) (known, strange []Key) {
-	declared := map[Key]bool{}
-	for _, t := range r.Targets {
-		declared[t.Key] = true
-		if w.All {
-			known = append(known, t.Key)
-		}
-	}
-	for _, key := range w.Keys {
-		switch {
-		case !declared[key]:
-			strange = append(strange, key)
-		case !w.All:
-			known = append(known, key)
-		}
-	}
-	return known, strange
 }
 
 // due are the targets to tick, in order: those asked for by name, then those that were covered longest ago.
@@ -200,7 +124,7 @@ func (r *Reconciler) due(standings map[Key]*Standing, first map[Key]bool) []Targ
 	var due []Target
 	for _, t := range r.Targets {
 		s := standings[t.Key]
-		if (s.Owed() || s.Fingerprint != t.Fingerprint) && s.NotBefore.IsZero() {
+		if changed := s.Fingerprint != t.Fingerprint; changed || s.Owed() && s.NotBefore.IsZero() {
 			due = append(due, t)
 		}
 	}
@@ -250,19 +174,4 @@ func (r *Reconciler) covered(claim Claim, standings map[Key]*Standing) (uint64, 
 		}
 	}
 	return lowest.N, lowest.Claimed
-}
-
-// forget drops what is known of targets that are no longer declared.
-func (r *Reconciler) forget(ctx context.Context, standings map[Key]*Standing) (gone []Key, err error) {
-	for _, t := range r.Targets {
-		delete(standings, t.Key)
-	}
-	for key := range standings {
-		gone = append(gone, key)
-	}
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	slices.Sort(gone)
-	return gone, r.Ledger.Commit(ctx, Batch{Forget: gone})
 }

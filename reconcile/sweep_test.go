@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"trueup/reconcile"
@@ -134,21 +135,27 @@ func TestTickNotifiesAnother(t *testing.T) {
 	equal(t, s.since(), "a b", "the one and the other")
 }
 
-// Rate-limited: nothing is asked of the outside before the instant that it gave, and the target stays owed.
+// Rate-limited: nothing is asked of the outside before the instant that it gave, the target stays owed until then, and the
+// first sweep after it covers what was asked.
 func TestRateLimitedTargetWaits(t *testing.T) {
-	s := newStage(t, "a", "b")
-	s.sweep(s.claim())
-	s.since()
-	s.plays("a", func(context.Context, *reconcile.Run) (reconcile.Report, error) {
-		return reconcile.Report{}, &reconcile.NotBeforeError{At: time.Now().Add(time.Hour), Err: errors.New("429")}
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, "a", "b")
+		s.sweep(s.claim())
+		s.plays("a", func(context.Context, *reconcile.Run) (reconcile.Report, error) {
+			return reconcile.Report{}, &reconcile.NotBeforeError{At: time.Now().AddDate(10, 0, 0), Err: errors.New("429")} // an hour is believed
+		})
+		o := s.sweep(s.claim())
+		equal(t, len(o.Failed()), 0, "failures")
+		equal(t, o.Reports["command:a"].State, reconcile.Limited, "its state")
+		s.covers(o, 1, "limited")
+		s.plays("a", fine)
+		s.since()
+		<-time.After(59 * time.Minute)
+		s.covers(s.sweep(s.claim()), 1, "within the hour")
+		equal(t, s.since(), "b", "ticked within the hour")
+		<-time.After(2 * time.Minute)
+		s.covers(s.sweep(s.claim("b")), 3, "after it, by any sweep")
 	})
-	o := s.sweep(s.claim())
-	equal(t, len(o.Failed()), 0, "failures")
-	equal(t, o.Reports["command:a"].State, reconcile.Limited, "its state")
-	s.covers(o, 1, "limited")
-	s.since()
-	s.sweep(s.claim())
-	equal(t, s.since(), "b", "ticked within the hour")
 }
 
 // A sweep is a few transactions, not a few for each target (B7).
@@ -170,8 +177,8 @@ func TestNewIsToldOnce(t *testing.T) {
 	s.plays("b", fails)
 	for i, want := range []bool{true, false} {
 		o := s.sweep(s.claim())
-		equal(t, o.Reports["command:a"].New, false, "a quiet tick")
-		if o.Reports["command:b"].New != want {
+		equal(t, o.Reports["command:a"].Own, "", "a quiet tick's run")
+		if (o.Reports["command:b"].Own != "") != want {
 			t.Errorf("failure %d is new: %v", i+1, !want)
 		}
 	}
@@ -199,5 +206,40 @@ func TestQuietLedgerDoesNotGrow(t *testing.T) {
 	before := size(10)
 	if after := size(100); after > before {
 		t.Errorf("from %d to %d bytes in 100 quiet sweeps", before, after)
+	}
+}
+
+// Targets that notify each other without end are heard a few times, and then left to the next sweep.
+func TestNotifyingInCirclesEnds(t *testing.T) {
+	s := newStage(t, "a", "b")
+	for name, next := range map[string]reconcile.Key{"a": "command:b", "b": "command:a"} {
+		s.plays(name, func(context.Context, *reconcile.Run) (reconcile.Report, error) {
+			return reconcile.Report{State: reconcile.OK, Notify: []reconcile.Key{next}}, nil
+		})
+	}
+	s.sweep(s.claim())
+	if n := len(s.ticked); n < 4 || n > 10 {
+		t.Errorf("%d ticks", n)
+	}
+	if !s.standing("a").Owed() && !s.standing("b").Owed() {
+		t.Error("nothing is owed to the last one that was notified")
+	}
+}
+
+// What a person was asked about a target goes with it: declared again, it begins anew.
+func TestForgottenTargetBeginsAnew(t *testing.T) {
+	s := newStage(t, "a", "b")
+	record := func(key string) reconcile.Write {
+		return reconcile.Write{Family: "held", Key: key, Value: []byte("{}")}
+	}
+	if err := s.store.Commit(t.Context(), reconcile.Batch{Records: []reconcile.Write{record("command:b"), record("command:bb")}}); err != nil {
+		t.Fatal(err)
+	}
+	s.sweep(s.claim())
+	s.Targets = s.Targets[:1]
+	s.sweep(s.claim())
+	left, err := s.store.Records(t.Context(), "held", "")
+	if err != nil || len(left) != 1 || left[0].Key != "command:bb" {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -1,9 +1,10 @@
 package reconcile
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -60,8 +61,16 @@ func (t Target) Holds() []Scope {
 	return holds
 }
 
-// excludes tells whether the two cannot be ticked at the same time.
-func (t Target) excludes(other Target) bool {
-	holds := t.Holds()
-	return slices.ContainsFunc(other.Holds(), func(s Scope) bool { return slices.Contains(holds, s) })
+// Bounded does something about the target within its Timeout. Where the context has ended by then, the error says why.
+func (t Target) Bounded(ctx context.Context, do func(context.Context) error) error {
+	if t.Timeout > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, t.Timeout, fmt.Errorf("not done within its timeout of %s", t.Timeout))
+		defer cancel()
+		ctx = limited
+	}
+	err := do(ctx)
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
+		err = fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
 }

@@ -11,23 +11,35 @@ import (
 
 // tick runs the ticker under the lease and says how it ended.
 func (r *Reconciler) tick(ctx context.Context, run *Run) Settlement {
-	if t := run.Target.Timeout; t > 0 {
-		limited, cancel := context.WithTimeoutCause(ctx, t, fmt.Errorf("not done within its timeout of %s", t))
-		defer cancel()
-		ctx = limited
-	}
-	report, err := r.guarded(ctx, run)
-	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		err = fmt.Errorf("%w: %w", cause, err)
+	var report Report
+	err := run.Target.Bounded(ctx, func(ctx context.Context) (err error) {
+		report, err = r.guarded(ctx, run)
+		return err
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(cause, ErrLeaseLost) {
+		return run.stopped(err)
 	}
 	return run.settlement(report, err)
 }
 
-// guarded turns a panic into an error: one target's failure never stops another.
+// stopped is how a tick ends that was told to, because the process was: it says nothing against the target, which stays as
+// it was known, and owed. Only a run that was opened tells of it.
+func (r *Run) stopped(err error) Settlement {
+	s := r.settlement(Report{}, err)
+	if r.history.Seq() == 0 {
+		s.Facts, s.Logs = nil, nil
+	}
+	s.Report, s.NotBefore = Report{}, time.Time{}
+	return s
+}
+
+// guarded turns a panic into an error: one target's failure never stops another. The stack goes with what was printed,
+// since it differs each time, and a failure that was told before is not told again.
 func (r *Reconciler) guarded(ctx context.Context, run *Run) (report Report, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("ticking %s: panic: %v\n%s", run.Target.Key, p, debug.Stack())
+			run.Log(Log{Stream: "panic", Text: string(debug.Stack())})
+			err = fmt.Errorf("ticking %s: panic: %v", run.Target.Key, p)
 		}
 	}()
 	ticker, known := r.Tickers[run.Target.Key]
@@ -45,9 +57,12 @@ func (r *Run) settlement(report Report, err error) Settlement {
 		s.Facts, s.Expected, err = r.decide(Close{})
 	}
 	if err != nil {
-		report.State, report.Note = stateOf(err), err.Error()
+		report.State, report.Note, report.Final = stateOf(err), err.Error(), IsTerminal(err)
 		if later, ok := errors.AsType[*NotBeforeError](err); ok {
 			s.NotBefore = later.At
+			if most := time.Now().Add(patience); later.At.After(most) {
+				s.NotBefore = most // a clock or an answer that is off must not park a target for years
+			}
 		}
 		if before := r.Standing.Report; s.Expected == 0 && before.State == report.State && before.Note == report.Note {
 			report.Run = before.Run
@@ -58,8 +73,8 @@ func (r *Run) settlement(report Report, err error) Settlement {
 	if len(s.Facts) > 0 {
 		s.Logs = r.logs
 		report.Run = cmp.Or(report.Run, r.Lease.Run) // what waits for a person may be told by an earlier run
+		report.Own = r.Lease.Run
 	}
-	report.New = report.Run == r.Lease.Run
 	s.Report, s.Covered = report, report.State == OK
 	if s.Covered {
 		s.Fingerprint = r.Target.Fingerprint
@@ -77,6 +92,9 @@ func stateOf(err error) State {
 	}
 	return Failing
 }
+
+// patience is how long a target waits at most because the outside asked for it.
+const patience = time.Hour
 
 // closing is how long the last words of ticks may take to be recorded after the process was told to stop.
 const closing = 20 * time.Second

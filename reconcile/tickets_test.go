@@ -152,3 +152,41 @@ func TestNewEpoch(t *testing.T) {
 	s.covers(s.sweep(order), 1, "in the new epoch")
 	equal(t, s.standing("a").Settled.Epoch, "F", "its epoch")
 }
+
+// Numbers that come back in one epoch, as from a backup of the trigger's folder, cover nobody's ticket: what was settled under
+// them is not what is asked now. All the same everything is ticked.
+func TestNumbersThatComeBack(t *testing.T) {
+	s := newStage(t, "a", "b")
+	for range 9 {
+		s.sweep(s.claim())
+	}
+	s.since()
+	s.n = 3
+	for range 6 {
+		s.covers(s.sweep(s.claim()), 0, "under a number that was given before")
+	}
+	equal(t, len(s.ticked), 12, "ticks")
+	s.covers(s.sweep(s.claim()), 10, "once they go on")
+}
+
+// Reconcilers that share a ledger answer their own claims, and none forgets another's targets.
+func TestTwoOwnersShareALedger(t *testing.T) {
+	s := newStage(t, "a", "b")
+	s.Owner = "one"
+	other := *s.Reconciler
+	other.Owner = "two"
+	other.Targets = []reconcile.Target{{Key: "command:c", Fingerprint: "x"}}
+	other.Tickers = map[reconcile.Key]reconcile.Ticker{"command:c": play(fine)}
+	for n := range uint64(3) {
+		s.covers(s.sweep(s.claim()), n+1, "the one")
+		o, err := other.Sweep(t.Context(), reconcile.Order{Owing: reconcile.Wanted{All: true}, Fresh: reconcile.Wanted{All: true},
+			Claim: &reconcile.Claim{Epoch: "F", N: n + 7, Claimed: time.Now()}})
+		if err != nil || len(o.Gone) > 0 {
+			t.Fatalf("the other: %+v, %v", o, err)
+		}
+		s.covers(o, n+7, "the other")
+	}
+	if s.standing("a").Target == "" || s.standing("c").Target == "" {
+		t.Error("one has forgotten the other's targets")
+	}
+}

@@ -92,6 +92,11 @@ func (a Adoption) check() error {
 			return &UsageError{Reason: err.Error(), Hint: "give another path"}
 		}
 	}
+	return a.checkGate()
+}
+
+// checkGate refuses a gate that could not be started.
+func (a Adoption) checkGate() error {
 	if info, err := os.Stat(a.Gate); !filepath.IsAbs(a.Gate) || strings.Contains(a.Gate, "$") || err != nil || info.Mode()&0o111 == 0 {
 		return &Refusal{Unit: a.Unit, Reason: fmt.Sprintf("the gate %q is no program that systemd could start", a.Gate),
 			Hint: "install trueup-gate beside trueup, or name it by its absolute path"}

@@ -98,6 +98,15 @@ func (m *Manager) planService(ctx context.Context, i Installation) (*installing,
 	if j.inTrigger(j.Ledger) {
 		j.Ledger = "" // made, opened and purged with the trigger's own
 	}
+	if j.Folders.State == "" {
+		adopted, _, err := readText(m.dropin(j.Unit))
+		if err != nil {
+			return j, err
+		}
+		before, _ := parseRecord(adopted)
+		setDefault(&j.Folders.State, before.Folders.State)
+		setDefault(&j.Folders.State, j.placed(m.home).Folders.State)
+	}
 	beside := slices.DeleteFunc(m.madeByAll(), func(dir string) bool { return !within(j.file, dir) })
 	made := slices.Concat(j.had.Made, missingDirs(filepath.Dir(j.file)), beside)
 	slices.Sort(made) // outermost first

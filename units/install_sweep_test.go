@@ -2,8 +2,6 @@ package units_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,12 +12,7 @@ const trueup = "/usr/local/bin/trueup"
 // TestInstalledSweep is the whole way with the real program: a configuration, install, a touch, a target that is true,
 // and uninstall. It has the sandbox that install gives when nothing is said.
 func TestInstalledSweep(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "trueup")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "../cmd/trueup")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building trueup: %v\n%s", err, out)
-	}
+	program := filepath.Join(programs, "trueup")
 	each(t, func(t *testing.T, h host) {
 		if !h.IsUser() {
 			h.Machine().CopyIn(t, program, trueup, 0o755)
@@ -44,6 +37,7 @@ func TestInstalledSweep(t *testing.T) {
 		s.say(t, "show", "succeeded   1 change; every write before ")
 		s.say(t, "status", "command:kept  ok")
 		s.say(t, "touch", ":", "--unit", "trueup.service", "--wait", "--timeout", "1m")
+		s.say(t, "doctor", "a request was taken after ", "--round-trip")
 		if !h.IsUser() {
 			said := h.Sh(t, "journalctl -o cat TRUEUP_TARGET=command:kept")
 			if !strings.Contains(said, "command:kept: ok") {

@@ -40,7 +40,7 @@ func withPrograms(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	programs = dir
-	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../cmd/trueup-gate", "./testdata/drive")
+	build := exec.Command("go", "build", "-trimpath", "-o", dir, "../cmd/trueup", "../cmd/trueup-gate", "./testdata/drive")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // they run with older libraries
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the programs under test: %v\n%s", err, out)

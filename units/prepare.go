@@ -132,17 +132,27 @@ func (j *adopting) findFolders() error {
 	if err != nil {
 		return &Refusal{Unit: a.Unit, Reason: err.Error(), Hint: "create the user that the unit runs as"}
 	}
+	if err := j.refuseRivals(own); err != nil {
+		return err
+	}
+	return j.needFolders(own)
+}
+
+// refuseRivals refuses folders that another adoption has.
+func (j *adopting) refuseRivals(own owner) error {
 	others, err := j.m.neighbours()
 	if err != nil {
 		return err
 	}
 	if !j.m.user {
-		others = append(others, tenants(a, own.uid)...)
+		others = append(others, tenants(j.rec.Adoption, own.uid)...)
 	}
-	if err := refuseShared(a, others); err != nil {
-		return err
-	}
-	web := -1
+	return refuseShared(j.rec.Adoption, others)
+}
+
+// needFolders finds out which folders there are to be, for a unit that runs as own.
+func (j *adopting) needFolders(own owner) (err error) {
+	a, web := j.rec.Adoption, -1
 	if a.WebGroup != "" {
 		if web, err = groupID(a.WebGroup); err != nil {
 			return &UsageError{Reason: err.Error(), Hint: "create the group, or name another with --web-group"}
@@ -210,14 +220,14 @@ func (m *Manager) madeByAll() (dirs []string) {
 }
 
 func (j *adopting) warn(ctx context.Context) {
-	w := warn(j.props, j.m.version)
+	w := texts(warn(j.props, j.m.version))
 	if j.had.Unit != "" && j.had.Folders != j.rec.Folders {
 		w = append(w, fmt.Sprintf("the folders it had until now are left: %s, %s, %s", j.had.Folders.Spool, j.had.Folders.State, j.had.Folders.Outbox))
 	}
 	if j.dry && j.props.NeedReload {
 		w = append(w, "the unit has changed on disk and was not reloaded: this is what systemd knows now")
 	}
-	w = append(w, j.m.warnLinger()...)
-	w = append(w, j.warnTimers(ctx)...)
+	w = append(w, texts(j.m.warnLinger())...)
+	w = append(w, texts(j.warnTimers(ctx))...)
 	j.changes.Warnings = append(j.changes.Warnings, w...)
 }

@@ -8,12 +8,19 @@ import (
 
 const runbook = "see docs/runbook.md#adopt"
 
+// refusals are the rules that a unit has to keep, by the names that Examine gives them.
+var refusals = []struct {
+	name  string
+	check func(Adoption, properties, source) (reason, hint string)
+}{
+	{"load", refuseLoad}, {"type", refuseType}, {"user", refuseUser}, {"sockets", refuseMute}, {"root", refuseRoot},
+	{"conditions", refuseGating}, {"requires", refuseRequired}, {"later", refuseLater},
+}
+
 // refuse looks for what would make a trigger unsafe or useless. The first reason found is given.
 func refuse(a Adoption, p properties, src source) error {
-	for _, check := range []func(Adoption, properties, source) (reason, hint string){
-		refuseLoad, refuseType, refuseUser, refuseMute, refuseRoot, refuseGating, refuseRequired, refuseLater,
-	} {
-		if reason, hint := check(a, p, src); reason != "" {
+	for _, r := range refusals {
+		if reason, hint := r.check(a, p, src); reason != "" {
 			return &Refusal{Unit: a.Unit, Reason: reason, Hint: hint}
 		}
 	}

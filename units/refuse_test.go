@@ -83,7 +83,7 @@ func TestWarn(t *testing.T) {
 	p := fine()
 	p.TimeoutStart, p.IgnoresFailure, p.MoreSuccess, p.Restart = math.MaxUint64, true, true, "on-failure"
 	p.WantedBy, p.TriggeredBy = []string{"multi-user.target", "own.target"}, []string{"web.socket", "web.path"}
-	got := warn(p, 245)
+	got := texts(warn(p, 245))
 	for i, want := range []string{"systemd 245", "TimeoutStartSec", `"-" before ExecStart=`, "SuccessExitStatus", "Restart=on-failure", "multi-user.target", "web.socket"} {
 		if len(got) <= i || !strings.Contains(got[i], want) {
 			t.Errorf("no warning of %s in %q", want, got)

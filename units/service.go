@@ -81,6 +81,10 @@ func renderService(i Installation, made []string, user bool) string {
 	if user {
 		which += " --user"
 	}
+	flags := "-c " + argument(i.Config) + which
+	if i.Folders.State != "" {
+		flags += " --state " + argument(i.Folders.State)
+	}
 	profile, src := sandbox(i.Hardening, user)
 	if profile != "" {
 		profile = "# As trueup hardening " + i.Hardening + " prints it.\n" + profile
@@ -89,7 +93,7 @@ func renderService(i Installation, made []string, user bool) string {
 	}
 	return fill(serviceText, map[string]string{
 		"UNDO": "trueup uninstall" + which, "RECORD": head.header(), "UNIT": i.Unit, "CONFIGTEXT": specifier(i.Config),
-		"PROGRAM": argument(i.Program), "FLAGS": "-c " + argument(i.Config) + which, "ACCESS": i.sweepAccess(src), "PROFILE": profile,
+		"PROGRAM": argument(i.Program), "FLAGS": flags, "ACCESS": i.sweepAccess(src), "PROFILE": profile,
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 func TestServiceGolden(t *testing.T) {
 	system := Installation{Program: "/usr/local/bin/trueup", Config: "/etc/trueup/trueup.yaml", Hardening: "host",
 		Ledger: "/var/lib/trueup/trueup/state", Report: "/var/lib/trueup/trueup/report"}
-	system.Unit = "trueup.service"
+	system.Unit, system.Folders.State = "trueup.service", "/var/lib/trueup/trueup/state"
 	odd := Installation{Name: "odd", Program: "/opt/true up/trueup", Config: `/etc/50% "odd"/$x.yaml`, Hardening: "none"}
 	odd.Unit = "trueup-odd.service"
 	home := Installation{Name: "home", Program: "/home/ada/bin/trueup", Config: "/home/ada/.config/trueup/home.yaml", Hardening: "api",

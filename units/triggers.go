@@ -115,13 +115,16 @@ func enablement(config, unit string) ([]string, error) {
 const arrow = " -> "
 
 // warnTimers names timers that are there and do not help.
-func (j *adopting) warnTimers(ctx context.Context) []string {
-	var out []string
+func (j *adopting) warnTimers(ctx context.Context) []Verdict {
+	var out []Verdict
+	add := func(rule, format string, args ...any) {
+		out = append(out, Verdict{Rule: rule, Reason: fmt.Sprintf(format, args...)})
+	}
 	if len(j.changes.Timers) == 0 {
-		out = append(out, "no timer starts it: what no touch asks for is never run, and a dead path unit is not healed")
+		add("no-timer", "no timer starts it: what no touch asks for is never run, and a dead path unit is not healed")
 	}
 	if len(j.path.dropins) > 0 {
-		out = append(out, fmt.Sprintf("%s changes %s as well", j.path.dropins[0], j.rec.Path()))
+		add("path-dropin", "%s changes %s as well", j.path.dropins[0], j.rec.Path())
 	}
 	if j.rec.OwnTimer {
 		return out
@@ -134,11 +137,11 @@ func (j *adopting) warnTimers(ctx context.Context) []string {
 		}
 		active = active || bag(all).text("ActiveState") == "active"
 		if standsAlone(bag(all)) {
-			out = append(out, timer+": OnUnitActiveSec= or OnUnitInactiveSec= alone never fires: add OnActiveSec=")
+			add("timer-alone", "%s: OnUnitActiveSec= or OnUnitInactiveSec= alone never fires: add OnActiveSec=", timer)
 		}
 	}
 	if !active && len(j.changes.Timers) > 0 {
-		out = append(out, fmt.Sprintf("%s is not active: enable it, or nothing heals drift", strings.Join(j.changes.Timers, ", ")))
+		add("timer-inactive", "%s is not active: enable it, or nothing heals drift", strings.Join(j.changes.Timers, ", "))
 	}
 	return out
 }
@@ -152,7 +155,7 @@ func standsAlone(timer bag) bool {
 }
 
 // warnLinger warns of a user manager that ends with its user's last session.
-func (m *Manager) warnLinger() []string {
+func (m *Manager) warnLinger() []Verdict {
 	if !m.user {
 		return nil
 	}
@@ -163,5 +166,5 @@ func (m *Manager) warnLinger() []string {
 	if _, err := os.Stat(filepath.Join("/var/lib/systemd/linger", me.Username)); err == nil {
 		return nil
 	}
-	return []string{"linger is off: the trigger ends with the last session; loginctl enable-linger " + me.Username}
+	return []Verdict{{"linger", "linger is off: the trigger ends with the last session", "loginctl enable-linger " + me.Username}}
 }

@@ -12,14 +12,13 @@ import (
 
 	"trueup/reconcile"
 	"trueup/reconcile/plan"
-	"trueup/reconcile/trigger"
 )
 
 func approveVerb(u *ui) *cobra.Command {
 	var w which
 	var by, digest string
 	var lasts time.Duration
-	var asJSON bool
+	var asJSON, otherLedger bool
 	c := &cobra.Command{
 		Use:   "approve [flags] RUN",
 		Short: "allow what a run held back, once",
@@ -34,12 +33,13 @@ their own. trueup show RUN shows what is approved.`,
 	c.Flags().StringVar(&by, "by", "", "who approves (the user who calls)")
 	c.Flags().StringVar(&digest, "digest", "", "approve only if this is still the `DIGEST` of what waits, as show --json prints it")
 	c.Flags().DurationVar(&lasts, "for", 24*time.Hour, "how long the approval lasts")
+	otherLedgerFlag(c, &otherLedger)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if lasts <= 0 {
 			return usageError("as in --for 24h", "approve: --for %s: want a time above zero", lasts)
 		}
-		return judge(c.Context(), u, w, args[0], asJSON, "approved", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
+		return judge(c.Context(), u, w, args[0], otherLedger, asJSON, "approved", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
 			return plan.Approve(c.Context(), s.ledger, plan.Allowance{Run: run, By: caller(by), Digest: digest, For: lasts})
 		})
 	}
@@ -49,7 +49,7 @@ their own. trueup show RUN shows what is approved.`,
 func rejectVerb(u *ui) *cobra.Command {
 	var w which
 	var by, reason string
-	var asJSON bool
+	var asJSON, otherLedger bool
 	c := &cobra.Command{
 		Use:     "reject [flags] RUN",
 		Short:   "say that what a run held back is not wanted",
@@ -60,9 +60,10 @@ func rejectVerb(u *ui) *cobra.Command {
 	w.flags(c)
 	c.Flags().StringVar(&by, "by", "", "who rejects (the user who calls)")
 	c.Flags().StringVar(&reason, "reason", "", "why, for those who read the run")
+	otherLedgerFlag(c, &otherLedger)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		return judge(c.Context(), u, w, args[0], asJSON, "rejected", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
+		return judge(c.Context(), u, w, args[0], otherLedger, asJSON, "rejected", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
 			return plan.Reject(c.Context(), s.ledger, run, caller(by), reason)
 		})
 	}
@@ -79,9 +80,9 @@ type judgedJSON struct {
 }
 
 // judge records a person's word, and asks for the target.
-func judge(ctx context.Context, u *ui, w which, name string, asJSON bool, verdict string,
+func judge(ctx context.Context, u *ui, w which, name string, otherLedger, asJSON bool, verdict string,
 	word func(*site, reconcile.RunID) (reconcile.Plan, error)) error {
-	s, err := w.open(ctx, holderName(verdict))
+	s, err := w.act(ctx, holderName(verdict))
 	if err != nil {
 		return err
 	}
@@ -90,16 +91,22 @@ func judge(ctx context.Context, u *ui, w which, name string, asJSON bool, verdic
 	if err != nil {
 		return err
 	}
+	if err := w.sameLedger(ctx, s, h.Lease.Scopes, otherLedger); err != nil {
+		return err
+	}
 	changes, err := word(s, h.Lease.Run)
-	if err != nil {
+	if _, refused := errors.AsType[*plan.RefusedError](err); refused {
 		return fail(exitNeeds, "", "%w", err)
+	}
+	if err != nil {
+		return err
 	}
 	if asJSON {
 		err = sayJSON(u, judgedJSON{1, h.Lease.Run, h.Lease.Target, verdict, changes})
 	} else {
 		u.say("%s   %s of %s: %s", verdict, counted(len(changes), "change"), h.Lease.Target, changesLine(changes))
 	}
-	if touchErr := trigger.Touch(s.Trigger.Spool, string(h.Lease.Target)); touchErr != nil {
+	if touchErr := s.engine.Trigger.Notify(ctx, h.Lease.Target); touchErr != nil {
 		u.warning("no sweep could be asked for (%v); the next one heeds it, or trueup tick %s", touchErr, h.Lease.Target)
 	}
 	return err
@@ -129,4 +136,14 @@ func (s *site) history(ctx context.Context, name string) (reconcile.History, err
 		return reconcile.History{}, err
 	}
 	return reconcile.Fold(events)
+}
+
+// holds are what waits for an answer, by target; none while there is no ledger.
+func (s *site) holds(ctx context.Context) (map[reconcile.Key]plan.Hold, error) {
+	waiting, err := plan.Waiting(ctx, s.records(), "")
+	holds := make(map[reconcile.Key]plan.Hold, len(waiting))
+	for _, h := range waiting {
+		holds[h.Target] = h
+	}
+	return holds, err
 }

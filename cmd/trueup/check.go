@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
 
 	"trueup/reconcile/config"
@@ -20,11 +22,17 @@ func checkVerb(u *ui) *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		conf, err := w.load()
+		if faults, ok := errors.AsType[config.Faults](err); ok && asJSON {
+			if err := sayJSON(u, checkJSON{Version: 1, Faults: faultsDocument(faults)}); err != nil {
+				return err
+			}
+			return &failure{code: exitConfig}
+		}
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return sayJSON(u, checkJSON{1, len(conf.Targets)})
+			return sayJSON(u, checkJSON{1, len(conf.Targets), faultsDocument(nil)})
 		}
 		u.say("well formed: %s", counted(len(conf.Targets), "target"))
 		return nil
@@ -32,10 +40,26 @@ func checkVerb(u *ui) *cobra.Command {
 	return c
 }
 
-// checkJSON is what check --json prints of a configuration without faults.
+// checkJSON is what check --json prints.
 type checkJSON struct {
-	Version int `json:"version"`
-	Targets int `json:"targets"`
+	Version int         `json:"version"`
+	Targets int         `json:"targets"` // how many; 0 where there are faults
+	Faults  []faultJSON `json:"faults"`
+}
+
+type faultJSON struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"` // from 1; none where the fault is the whole file's
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+func faultsDocument(faults config.Faults) []faultJSON {
+	d := make([]faultJSON, len(faults))
+	for i, f := range faults {
+		d[i] = faultJSON(*f)
+	}
+	return d
 }
 
 func configVerb(u *ui) *cobra.Command {
@@ -51,7 +75,7 @@ func configVerb(u *ui) *cobra.Command {
 
 func configShowVerb(u *ui) *cobra.Command {
 	var w which
-	var origin bool
+	var origin, asJSON bool
 	c := &cobra.Command{
 		Use:     "show [flags]",
 		Short:   "print the configuration that holds, defaults included",
@@ -61,10 +85,21 @@ func configShowVerb(u *ui) *cobra.Command {
 	}
 	w.flags(c)
 	c.Flags().BoolVar(&origin, "origin", false, "say where each value was given: file and line, or default")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if origin && asJSON {
+			return usageError("leave one of them out", "show: --origin is for people, and has no form in JSON")
+		}
 		conf, err := w.load()
 		if err != nil {
 			return err
+		}
+		if asJSON {
+			document, err := conf.JSON()
+			if err != nil {
+				return err
+			}
+			return sayJSON(u, document)
 		}
 		text, err := conf.Show(origin)
 		if err != nil {

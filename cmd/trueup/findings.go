@@ -20,31 +20,33 @@ const (
 	noteFor      = 24 * time.Hour   // how long something set right is worth a line
 )
 
+// A need notes something that a person has to deal with, and the command that does.
+type need func(do, format string, args ...any)
+
 // needs is what a person has to deal with, the worst first.
-func (f facts) needs() []finding {
-	var found []finding
-	need := func(do, format string, args ...any) {
-		found = append(found, finding{fmt.Sprintf(format, args...), do})
+func (f facts) needs() (found []finding) {
+	for _, r := range rules() {
+		found = append(found, r.broken(f)...)
 	}
+	return append(found, f.site.needs(f.folders)...)
+}
+
+func (f facts) needsOfWatch(need need) {
 	switch {
 	case f.systemd != nil:
-		f.needsOfPath(need)
 	case f.watch == watchOff:
 		need("trueup watch --spool DIR --state "+quoted(f.folders.State)+" -- COMMAND", "stopped: no trueup watch runs on %s", f.folders.State)
 	case f.lockErr != nil:
 		need("rm "+quoted(f.folders.State+"/watch.lock"), "damaged: %s, so nobody can tell whether trueup watch runs", oneLine(f.lockErr))
 	}
-	f.needsOfRuns(need)
-	f.needsOfFolders(need)
-	for _, what := range f.trouble.Needs {
-		need(f.journal("-p warning"), "%s", what)
-	}
-	return append(found, f.site.needs(f.folders)...)
 }
 
-func (f facts) needsOfPath(need func(do, format string, args ...any)) {
+func (f facts) needsOfPath(need need) {
 	s, path := f.systemd, f.stem()+".path"
 	switch {
+	case s == nil:
+	case s.Path.Load == "masked":
+		need(f.systemctl("unmask "+quoted(path)+" && "+f.trueup("adopt", f.unit)), "masked: systemd may not load %s, so touches go unheard", path)
 	case s.Path.Load != "loaded":
 		need(f.trueup("adopt", f.unit), "gone: there is no %s, so touches go unheard", path)
 	case s.Dead():
@@ -52,22 +54,36 @@ func (f facts) needsOfPath(need func(do, format string, args ...any)) {
 		if next := s.nextSweep(); !next.IsZero() {
 			until = fmt.Sprintf("until the next sweep, in %s, revives it", span(next.Sub(f.now)))
 		}
-		need(f.systemctl(fmt.Sprintf("reset-failed %s %s && %s", quoted(path), quoted(f.unit), f.systemctl("start "+quoted(path)))),
-			"dead: %s has failed (%s), so touches go unheard %s", path, s.Path.Result, until)
+		need(f.revive(), "dead: %s has failed (%s), so touches go unheard %s", path, s.Path.Result, until)
 	case s.pathEnabled() && !s.Prompt() && s.Path.Since.IsZero():
 		need(f.systemctl("start "+quoted(path)), "not started: %s is enabled and was not started, so touches go unheard", path)
 	case s.spoolUnwatched:
 		need(f.systemctl("restart "+quoted(path)),
 			"unheard: %s is not the folder that %s watches; something was mounted over it, or it was made anew", f.folders.Spool, path)
 	}
-	f.needsOfTimer(need)
-	if s.Drifted {
+}
+
+// revive is the command that revives the path unit. Where the spool may have killed it the service is started instead:
+// its gate clears the spool, and then revives what is enabled and failed.
+func (f facts) revive() string {
+	path, unit := quoted(f.stem()+".path"), quoted(f.unit)
+	if f.systemd.Path.Result == "resources" {
+		return f.systemctl("start --no-block " + unit)
+	}
+	return f.systemctl("reset-failed " + path + " " + unit + " && " + f.systemctl("start "+path))
+}
+
+func (f facts) needsOfDropin(need need) {
+	if f.systemd != nil && f.systemd.Drifted {
 		need(f.trueup("adopt", f.unit)+" # copies its ExecStartPre= lines anew", "drifted: the unit has changed since it was adopted")
 	}
 }
 
-func (f facts) needsOfTimer(need func(do, format string, args ...any)) {
+func (f facts) needsOfTimer(need need) {
 	const loss = "nothing heals drift, nor revives a dead trigger"
+	if f.systemd == nil {
+		return
+	}
 	timer := f.systemd.timer()
 	switch {
 	case timer.Unit == "" && !f.systemd.timerDeclined:
@@ -80,7 +96,7 @@ func (f facts) needsOfTimer(need func(do, format string, args ...any)) {
 	}
 }
 
-func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
+func (f facts) needsOfFailures(need need) {
 	if failures := f.failures(); failures >= manyFailures {
 		result := ""
 		if f.systemd != nil && f.systemd.Service.Result != "success" {
@@ -88,6 +104,9 @@ func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
 		}
 		need(f.journal("-n 50"), "failing: the run has failed %d times in a row%s; %s", failures, result, f.lastSuccess())
 	}
+}
+
+func (f facts) needsOfHanging(need need) {
 	if since, what := f.hanging(); since > 0 {
 		do := ""
 		if f.unit != "" {
@@ -95,6 +114,9 @@ func (f facts) needsOfRuns(need func(do, format string, args ...any)) {
 		}
 		need(do, "hanging: %s for %s, and nothing bounds it", what, span(since))
 	}
+}
+
+func (f facts) needsOfRequests(need need) {
 	switch late := f.overdue(); {
 	case f.unrecorded():
 		need(f.journal("-p warning"), "unrecorded: the state folder takes no claim; the requests stay, and one run a floor goes on")
@@ -134,21 +156,37 @@ func (f facts) hanging() (time.Duration, string) {
 	return 0, ""
 }
 
-func (f facts) needsOfFolders(need func(do, format string, args ...any)) {
+func (f facts) needsOfSpool(need need) {
 	if f.spoolErr != nil {
 		need(f.remake(), "no spool: %v, so nothing can ask", f.spoolErr)
 	}
+}
+
+func (f facts) needsOfState(need need) {
 	if f.stateErr != nil {
 		need(f.remake(), "no state: %v, so no claim can be recorded", f.stateErr)
 	} else if f.state.Damage != nil {
 		need("", "damaged: %s; the next run is for everything and mends it", oneLine(f.state.Damage))
 	}
+}
+
+func (f facts) needsOfOutbox(need need) {
 	if f.shownErr != nil {
 		need(f.remake(), "no outbox: %v, so the web app cannot see what is live", f.shownErr)
 	}
+}
+
+func (f facts) needsOfSharing(need need) {
 	if len(f.sharing) > 0 {
 		need(f.trueup("unadopt", f.unit)+" && "+f.trueup("adopt", f.unit)+" --spool DIR --state DIR",
 			"shared: %s has the same spool or state as %s, so each takes the other's requests", list(f.sharing), f.unit)
+	}
+}
+
+// needsOfGate is what the last gates met.
+func (f facts) needsOfGate(need need) {
+	for _, what := range f.trouble.Needs {
+		need(f.journal("-p warning"), "%s", what)
 	}
 }
 

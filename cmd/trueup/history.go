@@ -56,6 +56,10 @@ func (s *site) runs(ctx context.Context, u *ui, target reconcile.Key, limit int,
 	if err != nil {
 		return err
 	}
+	holds, err := s.holds(ctx)
+	if err != nil {
+		return err
+	}
 	document := runsJSON{Version: 1, Runs: []runJSON{}}
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -68,8 +72,9 @@ func (s *site) runs(ctx context.Context, u *ui, target reconcile.Key, limit int,
 			u.marked(red, "error: ", err.Error())
 			continue
 		}
-		document.Runs = append(document.Runs, runDocument(h))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run, h.Lease.Target, ago(h.Lease.Since, time.Now()), h.Phase, oneLineOf(changesLine(h.Plan)))
+		waits := holds[h.Lease.Target].Run == run
+		document.Runs = append(document.Runs, runDocument(h, waits))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run, h.Lease.Target, ago(h.Lease.Since, time.Now()), stateText(h, waits), oneLineOf(changesLine(h.Plan)))
 	}
 	switch {
 	case asJSON:
@@ -119,10 +124,15 @@ func showVerb(u *ui) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			return sayJSON(u, runDocument(h))
+		holds, err := s.holds(c.Context())
+		if err != nil {
+			return err
 		}
-		u.say("%s", joinLines(storyText(h, time.Now())))
+		waits := holds[h.Lease.Target].Run == h.Lease.Run
+		if asJSON {
+			return sayJSON(u, runDocument(h, waits))
+		}
+		u.say("%s", joinLines(storyText(h, waits, time.Now())))
 		return nil
 	}
 	return c
@@ -158,12 +168,20 @@ func logsVerb(u *ui) *cobra.Command {
 			return sayJSON(u, logsDocument(logs))
 		}
 		for _, l := range logs {
-			u.say("%s  %s", l.At.Local().Format(clockTime), l.Stream)
+			u.say("%s  %s%s", l.At.Local().Format(clockTime), l.Stream, leftOut(l.Cut))
 			u.say("    %s", strings.ReplaceAll(strings.TrimRight(l.Text, "\n"), "\n", "\n    "))
 		}
 		return nil
 	}
 	return c
+}
+
+// leftOut says how much of what was printed is not there.
+func leftOut(bytes int) string {
+	if bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("   %s left out", counted(bytes, "byte"))
 }
 
 // runJSON is what show --json prints, and history --json of each run.
@@ -172,6 +190,7 @@ type runJSON struct {
 	Run     reconcile.RunID `json:"run"`
 	Target  reconcile.Key   `json:"target"`
 	State   reconcile.Phase `json:"state"`
+	Waits   bool            `json:"waits"` // what it held back waits for approval now, however it has ended
 	Began   time.Time       `json:"began"`
 	Ended   *time.Time      `json:"ended"`
 	Fence   reconcile.Fence `json:"fence"`
@@ -192,8 +211,23 @@ type runsJSON struct {
 	Runs    []runJSON `json:"runs"`
 }
 
-func runDocument(h reconcile.History) runJSON {
-	d := runJSON{Version: 1, Run: h.Lease.Run, Target: h.Lease.Target, State: h.Phase, Began: h.Lease.Since, Ended: instant(h.Ended),
+// standsAt is how far a run is. One that held something back which waits no more has just succeeded.
+func standsAt(h reconcile.History, waits bool) reconcile.Phase {
+	if h.Phase == reconcile.AwaitsYou && !waits {
+		return reconcile.Done
+	}
+	return h.Phase
+}
+
+func stateText(h reconcile.History, waits bool) string {
+	if waits && h.Phase != reconcile.AwaitsYou {
+		return string(h.Phase) + ", held" // it failed in the rest of its plan
+	}
+	return string(standsAt(h, waits))
+}
+
+func runDocument(h reconcile.History, waits bool) runJSON {
+	d := runJSON{Version: 1, Run: h.Lease.Run, Target: h.Lease.Target, State: standsAt(h, waits), Waits: waits, Began: h.Lease.Since, Ended: instant(h.Ended),
 		Fence: h.Lease.Fence, Holder: h.Lease.Holder}
 	if h.Hold != nil {
 		d.Digest = h.Hold.Digest

@@ -47,7 +47,7 @@ func keep(ctx context.Context, watch int, command []string) error {
 	}
 	runtime.LockOSThread() // for the command's own Pdeathsig, should the keeper be killed
 	c := exec.Command(command[0], command[1:]...)
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("starting the run: %w", err)

@@ -35,7 +35,8 @@ func (told) Is(target error) bool { return target == context.Canceled }
 func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE) // who stops reading what is printed does not end what is being done
 	go func() {
 		s, _ := (<-signals).(syscall.Signal)
 		cancel(told{s})

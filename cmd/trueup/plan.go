@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +23,8 @@ func planVerb(u *ui) *cobra.Command {
 		Long: `say what a sweep or tick would do, and do nothing
 
 + creates, ~ changes, - removes; a ! before the sign waits for approval; ? could not be read, so nothing
-is removed. Removals come last and are never folded.`,
+is removed; a · before the sign is left undone. Removals come last and are never folded. What somebody has
+rejected does not count for --exit-code.`,
 		Example: "  trueup plan command:accounts --exit-code",
 		Args:    atMostOne("target"),
 	}
@@ -42,12 +43,14 @@ is removed. Removals come last and are never folded.`,
 
 // planJSON is what plan --json prints of each target.
 type planJSON struct {
-	Target  reconcile.Key   `json:"target"`
-	Changes reconcile.Plan  `json:"changes"`
-	Waiting []string        `json:"waiting"` // ids of the changes that wait for approval
-	Why     string          `json:"why,omitempty"`
-	Run     reconcile.RunID `json:"run,omitempty"` // that holds them back already
-	Error   string          `json:"error,omitempty"`
+	Target   reconcile.Key   `json:"target"`
+	Changes  reconcile.Plan  `json:"changes"`
+	Waiting  []string        `json:"waiting"` // ids of the changes that wait for approval, or were rejected
+	Later    []string        `json:"later"`   // ids of the changes that are left alone until everything can be read
+	Why      string          `json:"why,omitempty"`
+	Run      reconcile.RunID `json:"run,omitempty"`      // that holds them back already
+	Rejected string          `json:"rejected,omitempty"` // who does not want what waits
+	Error    string          `json:"error,omitempty"`
 }
 
 type plansJSON struct {
@@ -55,7 +58,7 @@ type plansJSON struct {
 	Targets []planJSON `json:"targets"`
 }
 
-// plans shows what would be done about one target, or all.
+// plans shows what would be done about one target, or all, each as soon as those before it are shown.
 func plans(ctx context.Context, u *ui, w which, target string, exitCode, asJSON bool) error {
 	s, err := w.look(ctx)
 	if err != nil && (s == nil || !errors.Is(err, fs.ErrNotExist)) { // a plan needs no ledger
@@ -75,22 +78,16 @@ func plans(ctx context.Context, u *ui, w which, target string, exitCode, asJSON 
 		return err
 	}
 	document := plansJSON{Version: 1, Targets: []planJSON{}}
-	pending, failed := 0, 0
-	for _, t := range targets {
-		o, err := s.engine.Tickers[t.Key].(plan.Preview).Preview(ctx, t, known[t.Key], s.records())
-		if err != nil {
-			failed++
-			document.Targets = append(document.Targets, planJSON{Target: t.Key, Changes: reconcile.Plan{}, Waiting: []string{}, Error: err.Error()})
-			if !asJSON {
-				u.marked(red, "error: ", fmt.Sprintf("%s: %s", t.Key, oneLineOf(err.Error())))
-			}
-			continue
-		}
-		pending += len(o.Plan)
-		d := planDocument(t.Key, o)
+	pending, failed, shown := 0, 0, 0
+	for d := range s.previews(ctx, targets, known) {
 		document.Targets = append(document.Targets, d)
-		if !asJSON && (len(o.Plan) > 0 || target != "") {
-			u.say("%s", joinLines(planText(d)))
+		pending += d.pending()
+		if d.Error != "" {
+			failed++
+		}
+		if !asJSON && (d.Error != "" || len(d.Changes) > 0 || target != "") {
+			shown++
+			d.show(u)
 		}
 	}
 	switch {
@@ -98,7 +95,7 @@ func plans(ctx context.Context, u *ui, w which, target string, exitCode, asJSON 
 		if err := sayJSON(u, document); err != nil {
 			return err
 		}
-	case pending == 0 && failed == 0 && target == "":
+	case shown == 0:
 		u.say("nothing to do for %s", counted(len(targets), "target"))
 	}
 	switch {
@@ -110,10 +107,52 @@ func plans(ctx context.Context, u *ui, w which, target string, exitCode, asJSON 
 	return nil
 }
 
-func planDocument(key reconcile.Key, o plan.Outlook) planJSON {
-	d := planJSON{Target: key, Changes: append(reconcile.Plan{}, o.Plan...), Waiting: []string{}, Why: o.Why, Run: o.Run}
-	for _, c := range o.Wait {
-		d.Waiting = append(d.Waiting, c.ID)
+// previews finds out what would be done about targets, as many at once as a sweep ticks, and gives it in their order.
+func (s *site) previews(ctx context.Context, targets []reconcile.Target, known map[reconcile.Key]reconcile.Standing) iter.Seq[planJSON] {
+	turn := make(chan struct{}, max(1, s.Parallel))
+	found := make([]chan planJSON, len(targets))
+	for i := range found {
+		found[i] = make(chan planJSON, 1)
 	}
-	return d
+	go func() {
+		for i, t := range targets {
+			turn <- struct{}{}
+			go func() {
+				defer func() { <-turn }()
+				o, err := s.engine.Tickers[t.Key].(plan.Preview).Preview(ctx, t, known[t.Key], s.records())
+				found[i] <- planDocument(t.Key, o, err)
+			}()
+		}
+	}()
+	return func(yield func(planJSON) bool) {
+		for _, f := range found {
+			if !yield(<-f) {
+				return
+			}
+		}
+	}
+}
+
+func planDocument(key reconcile.Key, o plan.Outlook, err error) planJSON {
+	if err != nil {
+		return planJSON{Target: key, Changes: reconcile.Plan{}, Waiting: []string{}, Later: []string{}, Error: err.Error()}
+	}
+	return planJSON{Target: key, Changes: append(reconcile.Plan{}, o.Plan...), Waiting: idsOf(o.Wait), Later: idsOf(o.Later),
+		Why: o.Why, Run: o.Run, Rejected: o.Rejected}
+}
+
+func idsOf(p reconcile.Plan) []string {
+	ids := make([]string, len(p))
+	for i, c := range p {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// pending is how many changes somebody still wants.
+func (d planJSON) pending() int {
+	if d.Rejected != "" {
+		return len(d.Changes) - len(d.Waiting)
+	}
+	return len(d.Changes)
 }

@@ -33,6 +33,13 @@ targets:
 			t.Fatal(err)
 		}
 	}
+	write(t, filepath.Join(dir, "wanted"), "at first")
+	if code, said := runs(t.Context(), program, "sweep", "-c", conf); code != 0 { // makes the ledger
+		t.Fatalf("sweep: exit %d: %s", code, said)
+	}
+	if err := os.Remove(filepath.Join(dir, "applied")); err != nil {
+		t.Fatal(err)
+	}
 	rounds := 200
 	reserved := 0
 	for round := range rounds {

@@ -60,10 +60,10 @@ func newRoot(u *ui) *cobra.Command {
 		return usageError("see "+c.CommandPath()+" --help", "%s: %w", c.Name(), err)
 	})
 	root.AddCommand(
-		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), sweepVerb(u), tickVerb(u), approveVerb(u), rejectVerb(u),
-		historyVerb(u), showVerb(u), logsVerb(u), configVerb(u),
+		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), sweepVerb(u), tickVerb(u), pauseVerb(u), resumeVerb(u), workVerb(u), approveVerb(u), rejectVerb(u),
+		historyVerb(u), showVerb(u), logsVerb(u), configVerb(u), ledgerVerb(u),
 		adoptVerb(u), unadoptVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u),
-		hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
+		doctorVerb(u), hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	for _, c := range root.Commands() {

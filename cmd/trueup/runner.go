@@ -30,9 +30,9 @@ type runner struct {
 var errTooLong = errors.New("it took too long")
 
 // lookUp refuses a command that cannot be run before anything is watched: every run of it would fail.
-func lookUp(command string) error {
+func lookUp(verb, command string) error {
 	if _, err := exec.LookPath(command); err != nil {
-		return fail(exitConfig, "give a program by its path, or one that is on the path", "watch: %w", err)
+		return fail(exitConfig, "give a program by its path, or one that is on the path", "%s: %w", verb, err)
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func (r runner) run(ctx context.Context, claim trigger.Claim) error {
 		within, cancel = context.WithTimeoutCause(ctx, r.timeout, errTooLong)
 		defer cancel()
 	}
-	err := r.once(within, claim)
+	err := runGroup(within, r.command, nil, environment(claim)...)
 	if cause := context.Cause(within); errors.Is(cause, errTooLong) && err != nil {
 		err = fmt.Errorf("%w (--timeout %s)", cause, r.timeout)
 	}
@@ -54,14 +54,18 @@ func (r runner) run(ctx context.Context, claim trigger.Claim) error {
 	return err
 }
 
-// once starts the command below a keeper, in a group of its own, and sees that nothing of the group is left.
-func (r runner) once(ctx context.Context, claim trigger.Claim) error {
+// runGroup starts a command below a keeper, in a group of its own, and sees that nothing of the group is left: when the
+// command has ended, when the context has, or when this process is killed.
+func runGroup(ctx context.Context, command []string, input *os.File, env ...string) error {
 	// Pdeathsig is sent when the thread that started the keeper ends, so that thread must last as long.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	keeper := exec.Command("/proc/self/exe") // also when an upgrade has replaced the file
-	keeper.Args = append([]string{"trueup", keepName, strconv.Itoa(os.Getpid())}, r.command...)
-	keeper.Env = append(os.Environ(), environment(claim)...)
+	keeper.Args = append([]string{"trueup", keepName, strconv.Itoa(os.Getpid())}, command...)
+	keeper.Env = append(os.Environ(), env...)
+	if input != nil {
+		keeper.Stdin = input
+	}
 	keeper.Stdout, keeper.Stderr = os.Stdout, os.Stderr
 	keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCONT}
 	if err := keeper.Start(); err != nil {

@@ -11,7 +11,7 @@ import (
 const clockTime = "15:04:05.000"
 
 // storyText tells a run: a line for its lease, and one for each thing that happened in it.
-func storyText(h reconcile.History, now time.Time) (lines []string) {
+func storyText(h reconcile.History, waits bool, now time.Time) (lines []string) {
 	l := h.Lease
 	head := fmt.Sprintf("run %s  %s   %s", l.Run, l.Target, l.Reason)
 	if !l.Asked.IsZero() {
@@ -23,21 +23,26 @@ func storyText(h reconcile.History, now time.Time) (lines []string) {
 	}
 	lines = append(lines, head)
 	for _, e := range h.Events {
-		word, said := tell(h, e.Fact)
+		word, said := tell(h, waits, e.Fact)
 		at := e.At
 		if opening, ok := e.Fact.(reconcile.Leased); ok {
 			at = opening.Since // it is recorded with the first thing worth telling
 		}
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-10s  %s", at.Local().Format(clockTime), word, said), " "))
 	}
-	if h.Phase == reconcile.Running {
+	switch {
+	case h.Phase == reconcile.Running:
 		lines = append(lines, "  it has not ended")
+	case waits:
+		lines = append(lines, fmt.Sprintf("  %s for approval: trueup approve %s", waitsText(len(h.Waiting())), l.Run))
+	case h.Hold != nil && h.Approval == nil && h.Verdict == nil:
+		lines = append(lines, "  what it held back waits no more")
 	}
 	return lines
 }
 
 // tell says what happened in a word and a line.
-func tell(h reconcile.History, fact reconcile.Fact) (word, said string) {
+func tell(h reconcile.History, waits bool, fact reconcile.Fact) (word, said string) {
 	switch f := fact.(type) {
 	case reconcile.Leased:
 		return "leased", fmt.Sprintf("%s until %s", joined(f.Scopes), f.Until.Local().Format(time.TimeOnly))
@@ -62,7 +67,7 @@ func tell(h reconcile.History, fact reconcile.Fact) (word, said string) {
 		}
 		return "recovered", fmt.Sprintf("%s, begun in %s, %s", f.Change, f.Run, happened)
 	case reconcile.Succeeded:
-		return "succeeded", fmt.Sprintf("%s; every write before %s is live", counted(f.Changes, "change"), h.Lease.Since.Local().Format(clockTime))
+		return "succeeded", counted(f.Changes, "change") + "; " + restText(h, waits)
 	case reconcile.Failed:
 		said = oneLineOf(f.Error)
 		if f.NotBefore != nil {
@@ -77,6 +82,23 @@ func tell(h reconcile.History, fact reconcile.Fact) (word, said string) {
 		return "rejected", strings.TrimSuffix("by "+f.By+": "+f.Reason, ": ")
 	}
 	return fmt.Sprintf("%T", fact), ""
+}
+
+// restText is what a success comes to: what was held back, then or by an earlier run, may be what an asker waits for.
+func restText(h reconcile.History, waits bool) string {
+	switch {
+	case h.Approval != nil:
+		return "the rest was approved by " + h.Approval.By
+	case h.Verdict != nil:
+		return "the rest was rejected by " + h.Verdict.By
+	case h.Hold != nil && waits:
+		return "the rest waits for approval"
+	case h.Hold != nil:
+		return "the rest waited for approval"
+	case h.Waits != "":
+		return "the rest waited for approval in run " + string(h.Waits)
+	}
+	return fmt.Sprintf("every write before %s is live", h.Lease.Since.Local().Format(clockTime))
 }
 
 // changesLine names a few changes in one line.
@@ -123,4 +145,12 @@ func oneLineOf(text string) string {
 		return first + " […]"
 	}
 	return first
+}
+
+// waitsText is a number of changes and what they do.
+func waitsText(n int) string {
+	if n == 1 {
+		return "1 change waits"
+	}
+	return counted(n, "change") + " wait"
 }

@@ -100,6 +100,11 @@ func (w *which) open(ctx context.Context, holder string) (*site, error) {
 	return w.wire(ctx, sqlite.Options{Holder: holder})
 }
 
+// act wires it up for a process that writes to a ledger that is there: only the service and its sweeps make one.
+func (w *which) act(ctx context.Context, holder string) (*site, error) {
+	return w.wire(ctx, sqlite.Options{Holder: holder, Existing: true})
+}
+
 // look wires it up to read. Where there is no ledger yet the site comes without one, beside an error that matches
 // fs.ErrNotExist.
 func (w *which) look(ctx context.Context) (*site, error) {
@@ -111,14 +116,15 @@ func (w *which) wire(ctx context.Context, o sqlite.Options) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Parallel: c.Parallel}}
+	o.Logs = logQuota(c)
+	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Parallel: c.Parallel, Owner: c.Trigger.State, Keep: retention(c)}}
 	if s.ledger, err = sqlite.Open(ctx, c.Database(), o); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 		s.ledger, err = nil, fail(exitConfig, "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger", "%w", err)
 	}
-	s.engine.Ledger = s.ledger
+	s.engine.Ledger, s.engine.Archive, s.engine.Trigger = s.ledger, s.ledger, spool(c.Trigger.Spool)
 	read := policy.NewReader(ctx, http.DefaultTransport)
 	for _, t := range c.Targets {
 		s.engine.Targets = append(s.engine.Targets, t.Target())
@@ -154,6 +160,18 @@ func (s *site) close() error {
 // folders are those of the trigger.
 func (s *site) folders() trigger.Folders {
 	return trigger.Folders{Spool: s.Trigger.Spool, State: s.Trigger.State, Outbox: s.Outbox}
+}
+
+// A spool asks for a sweep as a web app does, by a touch for each target.
+type spool string
+
+// Notify is reconcile.Trigger's.
+func (s spool) Notify(_ context.Context, targets ...reconcile.Key) error {
+	names := make([]string, len(targets))
+	for i, key := range targets {
+		names[i] = string(key)
+	}
+	return trigger.Touch(string(s), names...)
 }
 
 // declared finds a target by its name on the command line.

@@ -73,7 +73,7 @@ func (w *where) several(ctx context.Context, c *cobra.Command, conf string) (cho
 	}
 	if byFolders {
 		if w.state == "" {
-			return nil, nil, usageError("add --state DIR, or set TRUEUP_STATE", "status: the state folder is not given")
+			return nil, nil, usageError("add --state DIR, or set TRUEUP_STATE", "%s: the state folder is not given", c.Name())
 		}
 		p := place{folders: trigger.Folders{Spool: w.spool, State: w.state, Outbox: w.outbox}}
 		return []place{p}, nil, nil

@@ -18,6 +18,8 @@ type statusJSON struct {
 	Notes       []string    `json:"notes"`    // set right by itself within the last day
 	// Reconciler is what is known of each target, where the service is trueup's own.
 	Reconciler []standingJSON `json:"reconciler,omitempty"`
+	// Work are the work items that hold scopes.
+	Work []itemJSON `json:"work,omitempty"`
 }
 
 type triggerJSON struct {
@@ -47,11 +49,13 @@ type standingJSON struct {
 	NotBefore   *time.Time      `json:"not_before"`
 	Note        string          `json:"note,omitempty"`
 	Run         reconcile.RunID `json:"run,omitempty"`
+	// ReservedBy is the work item that keeps it from being ticked.
+	ReservedBy reconcile.ItemID `json:"reserved_by,omitempty"`
 }
 
 func standingDocument(s reconcile.Standing) standingJSON {
 	return standingJSON{s.Target, stateWord(s), instant(s.Since), instant(s.CoveredAt), instant(s.Ticked), s.Owed(), s.Failures,
-		instant(s.NotBefore), s.Report.Note, s.Report.Run}
+		instant(s.NotBefore), s.Report.Note, s.Report.Run, ""}
 }
 
 // unitsJSON is what it prints of several.
@@ -80,8 +84,13 @@ func document(f facts) statusJSON {
 	}
 	if f.site != nil {
 		for _, s := range f.site.standings {
-			d.Reconciler = append(d.Reconciler, standingDocument(s))
+			shown := standingDocument(s)
+			if i, reserved := f.site.reserved[s.Target]; reserved {
+				shown.State, shown.ReservedBy = reconcile.Elsewhere, i.ID
+			}
+			d.Reconciler = append(d.Reconciler, shown)
 		}
+		d.Work = itemDocuments(f.site.items)
 	}
 	if c := f.state.Claim; c != nil {
 		d.Claim = &claimJSON{c.N, c.Claimed, c.Attempt, c.All, append([]string{}, c.Requests...)}

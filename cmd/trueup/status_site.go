@@ -5,25 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"trueup/reconcile"
+	"trueup/reconcile/plan"
 	"trueup/reconcile/trigger"
 )
 
 // siteFacts is what is known of the targets behind a trigger.
 type siteFacts struct {
+	which     which
 	flags     string // that name the installation on the command line
 	standings []reconcile.Standing
 	leases    []reconcile.Lease
-	folders   trigger.Folders // as the configuration has them
-	err       error           // the configuration or the ledger cannot be read
+	items     []reconcile.Item // work items that hold scopes
+	reserved  map[reconcile.Key]reconcile.Item
+	holds     map[reconcile.Key]plan.Hold // what waits for approval
+	folders   trigger.Folders             // as the configuration has them
+	err       error                       // the configuration or the ledger cannot be read
 }
 
 // lookAtSite reads what is known of the targets.
 func lookAtSite(ctx context.Context, w which, flags string) *siteFacts {
-	f := &siteFacts{flags: flags}
+	f := &siteFacts{which: w, flags: flags}
 	s, err := w.look(ctx)
 	if err != nil {
 		if s == nil || !errors.Is(err, fs.ErrNotExist) {
@@ -36,8 +42,14 @@ func lookAtSite(ctx context.Context, w which, flags string) *siteFacts {
 	f.folders = s.folders()
 	known, err := s.known(ctx)
 	if err == nil && s.ledger != nil {
-		f.leases, err = s.ledger.Leases(ctx)
+		if f.leases, err = s.ledger.Leases(ctx); err == nil {
+			f.items, err = s.ledger.Items(ctx)
+		}
 	}
+	if err == nil {
+		f.holds, err = s.holds(ctx)
+	}
+	f.reserved = reservedBy(s.engine.Targets, f.items)
 	f.err = err
 	for _, t := range s.engine.Targets {
 		standing := known[t.Key]
@@ -80,24 +92,34 @@ func siteOf(ctx context.Context, p place) *siteFacts {
 }
 
 // needs is what a person has to deal with among the targets of the trigger with these folders.
-func (f *siteFacts) needs(installed trigger.Folders) (found []finding) {
+func (f *siteFacts) needs(installed trigger.Folders) []finding {
 	if f == nil {
 		return nil
 	}
 	if f.err != nil {
 		return []finding{{"broken: " + oneLine(f.err), "trueup check" + f.flags}}
 	}
-	if f.folders != installed {
-		found = append(found, finding{"moved: the configuration names other folders than the service was installed with", "trueup install" + f.flags})
+	return slices.Concat(f.moved(installed), f.troubled(), f.unattended())
+}
+
+// moved tells that the trigger's folders are no longer those of the configuration.
+func (f *siteFacts) moved(installed trigger.Folders) []finding {
+	if f.folders == installed {
+		return nil
 	}
+	return []finding{{"moved: the configuration names other folders than the service was installed with", "trueup install" + f.flags}}
+}
+
+// troubled are the targets that wait for a person.
+func (f *siteFacts) troubled() (found []finding) {
 	for _, s := range f.standings {
 		r := s.Report
 		do := fmt.Sprintf("trueup show%s %s", f.flags, r.Run)
-		switch {
-		case r.State == reconcile.Held:
-			found = append(found, finding{fmt.Sprintf("held: %s: %s", s.Target, oneLineOf(r.Note)),
-				fmt.Sprintf("%s · trueup approve%s %s", do, f.flags, r.Run)})
-		case (r.State == reconcile.Failing || r.State == reconcile.Uncertain) && s.Failures >= manyFailures:
+		if h, waits := f.holds[s.Target]; waits {
+			found = append(found, finding{fmt.Sprintf("held: %s: %s", s.Target, oneLineOf(h.Why)),
+				fmt.Sprintf("trueup show%s %s · trueup approve%s %s", f.flags, h.Run, f.flags, h.Run)})
+		}
+		if (r.State == reconcile.Failing || r.State == reconcile.Uncertain) && s.Failures >= manyFailures {
 			found = append(found, finding{fmt.Sprintf("%s: %s: %s (%d times)", r.State, s.Target, oneLineOf(r.Note), s.Failures), do})
 		}
 	}
@@ -109,7 +131,11 @@ func (f *siteFacts) table(now time.Time) []string {
 	if f == nil || len(f.standings) == 0 {
 		return nil
 	}
-	return append([]string{""}, targetsText(f.standings, f.leases, now)...)
+	lines := append([]string{""}, targetsText(f.seen(now), f.leases, now)...)
+	if len(f.items) > 0 {
+		lines = append(append(lines, ""), itemsText(f.items, now)...)
+	}
+	return lines
 }
 
 // ofConfig is the trigger that a configuration names: the adopted unit with those folders, or the folders by themselves.

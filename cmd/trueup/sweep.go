@@ -17,6 +17,7 @@ import (
 
 func sweepVerb(u *ui) *cobra.Command {
 	var w which
+	var state string
 	var dry, asJSON bool
 	c := &cobra.Command{
 		Use:   "sweep [flags]",
@@ -30,9 +31,13 @@ somebody else is no failure, and stays owed.`,
 		Args:    exactly(0, "nothing"),
 	}
 	w.flags(c)
+	c.Flags().StringVar(&state, "state", "", "the trigger's state `DIR`, as the service was installed with; refuse where the configuration names another")
 	c.Flags().BoolVar(&dry, "dry-run", false, "write nothing, only say what would be done: trueup plan")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := refuseWithinRun(c); err != nil {
+			return err
+		}
 		if dry {
 			return plans(c.Context(), u, w, "", false, asJSON)
 		}
@@ -41,19 +46,26 @@ somebody else is no failure, and stays owed.`,
 			return err
 		}
 		defer s.close()
-		return s.sweep(c.Context(), u, asJSON)
+		if state != "" && state != s.Trigger.State {
+			return fail(exitConfig, "trueup install makes the service follow the configuration",
+				"sweeping: the service was installed with the state folder %s, and the configuration names %s", state, s.Trigger.State)
+		}
+		return s.sweep(c.Context(), u, state != "", asJSON)
 	}
 	return c
 }
 
-// sweep answers the trigger's claim, where this is its activation.
-func (s *site) sweep(ctx context.Context, u *ui, asJSON bool) error {
-	order := s.order()
-	view := watchSweep(u, s.engine.Targets, asJSON)
+// sweep answers the trigger's claim, where this is its activation. As a service it is nothing but that.
+func (s *site) sweep(ctx context.Context, u *ui, service, asJSON bool) error {
+	order, claim, err := s.order(service)
+	if err != nil {
+		return err
+	}
+	view := watchSweep(ctx, u, s.ledger, s.engine.Targets, asJSON)
 	s.engine.Progress = view.progress
 	outcome, err := s.engine.Sweep(ctx, order)
-	view.end(outcome)
-	if showErr := s.showTargets(ctx, order.Claim, outcome); err == nil {
+	view.end(outcome, err)
+	if showErr := s.showTargets(ctx, claim, outcome); err == nil {
 		err = showErr
 	}
 	if err != nil {
@@ -64,21 +76,33 @@ func (s *site) sweep(ctx context.Context, u *ui, asJSON bool) error {
 			return err
 		}
 	}
+	if outcome.PruneError != nil {
+		u.warning("%v; the next sweep tries again", outcome.PruneError)
+	}
 	if failed := outcome.Failed(); len(failed) > 0 {
 		return fail(exitNeeds, "trueup status says more", "%d of %s failed: %s", len(failed), counted(len(outcome.Reports), "target"), someKeys(failed))
 	}
 	return nil
 }
 
-// order is what the trigger's claim asks for, if it was made for this activation; and everything when there is none.
-func (s *site) order() reconcile.Order {
+// order is what the trigger's claim asks for, if it was made for this activation, and that claim; everything when there is
+// none. A sweep that took itself for one by hand while settle finds its claim would have that settle what it has left.
+func (s *site) order(service bool) (reconcile.Order, *trigger.Claim, error) {
 	everything := reconcile.Wanted{All: true}
 	order := reconcile.Order{Owing: everything, Fresh: everything}
-	invocation := cmp.Or(os.Getenv("TRUEUP_INVOCATION"), os.Getenv("INVOCATION_ID")) // trueup watch's, or systemd's
+	watch := os.Getenv("TRUEUP_INVOCATION")
+	invocation := cmp.Or(watch, os.Getenv("INVOCATION_ID")) // trueup watch's, or systemd's
 	state, err := trigger.ReadState(s.Trigger.State)
 	claim := state.Claim
-	if err != nil || claim == nil || invocation == "" || claim.Invocation != invocation {
-		return order // started by hand; or the gate could not record a claim, and the run is to go on for everything
+	switch {
+	case err != nil && (service || watch != ""):
+		return order, nil, fmt.Errorf("reading what is claimed: %w", err)
+	case err == nil && claim != nil && invocation != "" && claim.Invocation == invocation:
+	case watch != "" && os.Getenv("TRUEUP_CLAIM") != "0":
+		return order, nil, fail(exitConfig, "give trueup watch the --state, --spool and --outbox of the configuration",
+			"sweeping: claim %s of trueup watch does not stand in %s", printable(os.Getenv("TRUEUP_CLAIM")), s.Trigger.State)
+	default:
+		return order, nil, nil // by hand; or the gate could not record a claim, and the run is to go on for everything
 	}
 	order.Owing = reconcile.Wanted{All: claim.All, Keys: asKeys(claim.Requests)}
 	order.Fresh = reconcile.Wanted{All: claim.Fresh.All, Keys: asKeys(claim.Fresh.Requests)}
@@ -87,7 +111,7 @@ func (s *site) order() reconcile.Order {
 	} else {
 		order.Fresh = order.Owing
 	}
-	return order
+	return order, claim, nil
 }
 
 func asKeys(names []string) []reconcile.Key {
@@ -100,7 +124,7 @@ func asKeys(names []string) []reconcile.Key {
 
 // showTargets publishes how far each target's tickets are covered, and tells settle how far all are. Where that cannot be
 // recorded the sweep has to fail, since settle would cover what is not.
-func (s *site) showTargets(ctx context.Context, claim *reconcile.Claim, o reconcile.Outcome) error {
+func (s *site) showTargets(ctx context.Context, claim *trigger.Claim, o reconcile.Outcome) error {
 	if claim != nil {
 		if err := trigger.LagBehind(s.Trigger.State, trigger.Behind{Epoch: claim.Epoch, Claim: claim.N, Covered: o.Covered, Until: o.CoveredUntil}); err != nil {
 			return err

@@ -1,7 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,6 +16,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"trueup/reconcile"
+	"trueup/reconcile/plan"
 	"trueup/reconcile/trigger"
 )
 
@@ -18,13 +25,19 @@ const (
 	msgTicked  = "6a1f0c8e2d9b4735b8c4e0f2a6d81394" // a tick did something, or could not
 	msgHeld    = "c5e7a9b1d3f04268a0c2e4f6b8d01735" // alarm held: changes wait for approval, told once
 	msgStrange = "1d3b5f7a9c0e4826b4d6f8a0c2e41597" // a request names no target
+	msgPrinted = "f4b2d0c8a6e94752b0d8c6a4e2f01937" // what a command of a tick printed
 	msgSwept   = "e9a7c5b3d1f24680a1c3e5f7b9d20468" // a sweep has ended
 )
 
 // A sweepView shows a sweep as it goes on: a bar on a terminal, the journal and the service's status under systemd.
 type sweepView struct {
-	ui    *ui
-	began time.Time
+	ctx      context.Context // of what is read and noted on the way, also after the word to stop
+	ui       *ui
+	ledger   reconcile.Ledger
+	declared map[reconcile.Key]bool
+	began    time.Time
+	log      func(trigger.Event)
+	service  bool // what commands print goes to the journal; a person asks trueup logs for it
 
 	mu       sync.Mutex
 	bar      *progressbar.ProgressBar // nil where nobody looks
@@ -39,9 +52,11 @@ const (
 	extending = 10 * time.Second
 )
 
-func watchSweep(u *ui, targets []reconcile.Target, quiet bool) *sweepView {
-	v := &sweepView{ui: u, began: time.Now(), patience: silence}
+func watchSweep(ctx context.Context, u *ui, l reconcile.Ledger, targets []reconcile.Target, quiet bool) *sweepView {
+	v := &sweepView{ctx: context.WithoutCancel(ctx), ui: u, ledger: l, declared: map[reconcile.Key]bool{}, began: time.Now(), log: trigger.Journal,
+		service: os.Getenv("INVOCATION_ID") != "" && !terminal(u.err), patience: silence}
 	for _, t := range targets {
+		v.declared[t.Key] = true
 		v.patience = max(v.patience, t.Timeout+time.Minute)
 	}
 	v.extend(0, len(targets))
@@ -80,36 +95,89 @@ func (v *sweepView) extend(done, total int) {
 
 // tell says what is worth saying of a tick. A quiet one is not, nor is what has been said before.
 func (v *sweepView) tell(key reconcile.Key, r reconcile.Report) {
-	e := trigger.Event{ID: msgTicked, Priority: journal.PriInfo,
-		Message: fmt.Sprintf("%s: %s", key, r.State),
-		Fields:  map[string]string{"TRUEUP_TARGET": string(key), "TRUEUP_RUN": string(r.Run), "TRUEUP_STATE": string(r.State)}}
-	if r.Note != "" {
-		e.Message += ": " + oneLineOf(r.Note)
+	raised := r.State == reconcile.Held && v.raise(key) // the alarm says it all
+	loud := r.State == reconcile.Failing || r.State == reconcile.Uncertain
+	if !raised && (loud || r.Own != "") {
+		run := cmp.Or(r.Own, r.Run)
+		e := trigger.Event{ID: msgTicked, Priority: journal.PriInfo, Message: fmt.Sprintf("%s: %s", key, r.State),
+			Fields: map[string]string{"TRUEUP_TARGET": string(key), "TRUEUP_RUN": string(run), "TRUEUP_STATE": string(r.State)}}
+		if r.Note != "" {
+			e.Message += ": " + oneLineOf(r.Note)
+		}
+		if loud {
+			e.Priority = journal.PriWarning
+		}
+		v.say(e)
 	}
-	switch {
-	case r.State == reconcile.Held && r.New:
-		e.ID, e.Priority = msgHeld, journal.PriWarning
-		e.Message += fmt.Sprintf("; trueup show %s, trueup approve %s", r.Run, r.Run)
-	case r.State == reconcile.Failing, r.State == reconcile.Uncertain:
-		e.Priority = journal.PriWarning
-	case !r.New:
-		return
+	if r.Held != "" && r.State != reconcile.Held {
+		v.raise(key)
 	}
+	if v.service && r.Own != "" {
+		v.printed(key, r.Own)
+	}
+}
+
+// raise tells of what waits for a person, of one target or of all, and notes that it was told. It tells once: who is killed
+// before the note tells again.
+func (v *sweepView) raise(target reconcile.Key) (raised bool) {
+	holds, err := plan.Waiting(v.ctx, v.ledger, target)
+	for _, h := range holds {
+		if h.Told || !v.declared[h.Target] {
+			continue
+		}
+		raised = true
+		v.say(trigger.Event{ID: msgHeld, Priority: journal.PriWarning,
+			Message: fmt.Sprintf("%s: held: %s; trueup show %s, trueup approve %s", h.Target, oneLineOf(h.Why), h.Run, h.Run),
+			Fields: map[string]string{"TRUEUP_TARGET": string(h.Target), "TRUEUP_RUN": string(h.Run),
+				"TRUEUP_STATE": string(reconcile.Held), "TRUEUP_ALARM": "held"}})
+		err = errors.Join(err, h.Tell(v.ctx, v.ledger))
+	}
+	if err != nil {
+		v.ui.warning("looking for what waits for approval: %v", err)
+	}
+	return raised
+}
+
+// printed passes on what the commands of a run printed.
+func (v *sweepView) printed(key reconcile.Key, run reconcile.RunID) {
+	logs, err := v.ledger.Logs(v.ctx, run)
+	if err != nil {
+		v.ui.warning("reading what run %s printed: %v", run, err)
+	}
+	for _, l := range logs {
+		v.say(trigger.Event{ID: msgPrinted, Priority: journal.PriInfo, Message: strings.TrimRight(l.Text, "\n"),
+			Fields: map[string]string{"TRUEUP_TARGET": string(key), "TRUEUP_RUN": string(run), "TRUEUP_STREAM": l.Stream}})
+	}
+}
+
+// say logs what may come from commands and the outside, so that no terminal obeys it.
+func (v *sweepView) say(e trigger.Event) {
 	if v.bar != nil {
 		_ = v.bar.Clear()
 	}
-	trigger.Journal(e)
+	e.Message = harmless("%s", []any{e.Message})
+	v.log(e)
 }
 
-func (v *sweepView) end(o reconcile.Outcome) {
+// end tells what only the whole sweep shows.
+func (v *sweepView) end(o reconcile.Outcome, err error) {
 	if v.bar != nil {
 		_ = v.bar.Finish()
 	}
-	for _, key := range o.Strange {
-		trigger.Journal(trigger.Event{ID: msgStrange, Priority: journal.PriWarning, Fields: map[string]string{"TRUEUP_TARGET": string(key)},
-			Message: fmt.Sprintf("%s was asked for and is not declared; the request is dropped", key)})
+	if n := len(o.Strange); n > 0 {
+		names := make([]string, min(n, maxNames))
+		for i := range names {
+			names[i] = string(o.Strange[i])
+		}
+		v.say(trigger.Event{ID: msgStrange, Priority: journal.PriWarning,
+			Fields:  map[string]string{"TRUEUP_TARGETS": strings.Join(names, " "), "TRUEUP_COUNT": strconv.Itoa(n)},
+			Message: fmt.Sprintf("asked for and not declared, and dropped: %s, such as %s", counted(n, "request"), names[0])})
 	}
-	trigger.Journal(trigger.Event{ID: msgSwept, Priority: journal.PriInfo,
+	if err != nil {
+		return
+	}
+	v.raise("")
+	v.say(trigger.Event{ID: msgSwept, Priority: journal.PriInfo,
 		Message: fmt.Sprintf("%s in %s: %s", counted(len(o.Reports), "target"), span(time.Since(v.began)), summary(o.Reports))})
 }
 

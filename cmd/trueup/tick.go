@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"trueup/reconcile"
+	"trueup/reconcile/plan"
 )
 
 const (
@@ -17,37 +19,50 @@ const (
 
 func tickVerb(u *ui) *cobra.Command {
 	var w which
-	var asJSON bool
+	var asJSON, otherLedger bool
 	c := &cobra.Command{
 		Use:   "tick [flags] KIND:NAME",
 		Short: "true up one target now",
 		Long: `true up one target now, asked for or not
 
 It exits 0 when what is wanted is so, 1 when the tick failed, 3 when a part of the plan waits for approval,
-and 75 when somebody else holds the target; then it stays owed, and whoever gives it back looks for it.`,
+and 75 when somebody else holds the target; then it stays owed, and whoever gives it back looks for it.
+It refuses with 69 where the installed service keeps the target in another ledger than the configuration.`,
 		Example: "  trueup tick command:proxy",
 		Args:    exactly(1, "one target"),
 	}
 	w.flags(c)
+	otherLedgerFlag(c, &otherLedger)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := w.open(c.Context(), holderName("tick"))
+		if err := refuseWithinRun(c); err != nil {
+			return err
+		}
+		s, err := w.act(c.Context(), holderName("tick"))
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		return s.tick(c.Context(), u, args[0], asJSON)
+		t, err := s.declared(args[0])
+		if err != nil {
+			return err
+		}
+		if err := w.sameLedger(c.Context(), s, t.Holds(), otherLedger); err != nil {
+			return err
+		}
+		return s.tick(c.Context(), u, t, asJSON)
 	}
 	return c
 }
 
-func (s *site) tick(ctx context.Context, u *ui, name string, asJSON bool) error {
-	t, err := s.declared(name)
-	if err != nil {
-		return err
-	}
+func (s *site) tick(ctx context.Context, u *ui, t reconcile.Target, asJSON bool) error {
 	report, err := s.engine.Tick(ctx, t.Key, "asked by trueup tick")
 	if reserved, ok := errors.AsType[*reconcile.ReservedError](err); ok {
+		if asJSON {
+			if err := sayJSON(u, tickJSON{1, t.Key, reconcile.Report{State: reconcile.Elsewhere, Note: reserved.Error()}}); err != nil {
+				return err
+			}
+		}
 		return fail(exitReserved, "it is owed, and ticked as soon as it is given back", "ticking %s: %w", t.Key, reserved)
 	}
 	if err != nil {
@@ -63,13 +78,27 @@ func (s *site) tick(ctx context.Context, u *ui, name string, asJSON bool) error 
 	} else if report.State == reconcile.OK || report.State == reconcile.Held {
 		u.say("%s   %s", t.Key, reportLine(report))
 	}
+	if report.Held != "" { // who called has been told
+		if err := s.told(ctx, t.Key); err != nil {
+			return err
+		}
+	}
 	switch report.State {
 	case reconcile.OK:
 		return nil
 	case reconcile.Held:
 		return &failure{code: exitHeld}
 	}
-	return fail(exitNeeds, showHint(report.Run), "%s: %s: %s", t.Key, report.State, oneLineOf(report.Note))
+	return fail(exitNeeds, showHint(report), "%s: %s: %s", t.Key, report.State, oneLineOf(report.Note))
+}
+
+// refuseWithinRun refuses to tick from within a tick: a command that asked for its own target would have it ticked for ever.
+func refuseWithinRun(c *cobra.Command) error {
+	if run := os.Getenv("TRUEUP_RUN"); run != "" {
+		return usageError("a command says what is due and does it; the sweep that runs it does the rest",
+			"%s: run %s is on, and this is a command of it", c.Name(), printable(run))
+	}
+	return nil
 }
 
 // tickJSON is what tick --json prints.
@@ -77,6 +106,15 @@ type tickJSON struct {
 	Version int           `json:"version"`
 	Target  reconcile.Key `json:"target"`
 	reconcile.Report
+}
+
+// told notes that somebody knows what waits for approval: no sweep raises the alarm.
+func (s *site) told(ctx context.Context, target reconcile.Key) error {
+	holds, err := plan.Waiting(ctx, s.ledger, target)
+	for _, h := range holds {
+		err = errors.Join(err, h.Tell(ctx, s.ledger))
+	}
+	return err
 }
 
 func reportLine(r reconcile.Report) string {
@@ -90,12 +128,19 @@ func reportLine(r reconcile.Report) string {
 	if r.Run != "" {
 		line += "   trueup show " + string(r.Run)
 	}
+	if r.Held != "" {
+		line += " · trueup approve " + string(r.Held)
+	}
 	return line
 }
 
-func showHint(run reconcile.RunID) string {
-	if run == "" {
-		return ""
+func showHint(r reconcile.Report) string {
+	var do []string
+	if r.Run != "" {
+		do = append(do, "trueup show "+string(r.Run), "trueup logs "+string(r.Run))
 	}
-	return fmt.Sprintf("trueup show %s; trueup logs %s", run, run)
+	if r.Held != "" {
+		do = append(do, "trueup approve "+string(r.Held))
+	}
+	return strings.Join(do, "; ")
 }

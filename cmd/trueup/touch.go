@@ -20,7 +20,8 @@ func touchVerb(u *ui) *cobra.Command {
 		Long: `ask for a run: for everything, or for the named requests alone
 
 It prints the ticket, EPOCH:N, which trueup wait takes. Commit what you want to see live before
-you ask. A ticket is covered by a run for everything, so with names it may take until the next sweep.`,
+you ask. With names --wait waits for those targets where trueup sweep shows each one's own number; else a
+ticket is covered by a run for everything, so it may take until the next sweep.`,
 		Example: "  trueup touch --unit web-reconciler.service --wait --timeout 1m",
 	}
 	w.unitFlags(c)
@@ -44,9 +45,9 @@ you ask. A ticket is covered by a run for everything, so with names it may take 
 		if !wait {
 			return nil
 		}
-		shown, err := await(c.Context(), p.folders.Outbox, ticket, timeout)
+		shown, err := await(c.Context(), p.folders.Outbox, ticket, names, timeout)
 		if err == nil {
-			u.note("%s", coveredLine(shown, time.Now()))
+			u.note("%s", coveredLines(shown, names, time.Now()))
 		}
 		return err
 	}

@@ -66,14 +66,36 @@ func usageError(hint, format string, args ...any) error {
 type ui struct {
 	out, err io.Writer
 	plain    bool
+	failed   *error // the first error of writing to out, where somebody was to read it
 }
 
 func newUI(out, err io.Writer) *ui {
-	return &ui{out: out, err: err, plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
+	failed := new(error)
+	return &ui{out: checked{out, failed}, err: err, failed: failed, plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}
+}
+
+// checked remembers that something could not be printed. A reader that has gone away has read what it wanted.
+type checked struct {
+	io.Writer
+	failed *error
+}
+
+func (c checked) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		return len(p), nil
+	}
+	if err != nil && *c.failed == nil {
+		*c.failed = err
+	}
+	return n, err
 }
 
 // terminal tells whether somebody looks at it.
 func terminal(w io.Writer) bool {
+	if c, ok := w.(checked); ok {
+		w = c.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok {
 		return false
@@ -114,6 +136,9 @@ func (u *ui) painted(on io.Writer, colour, text string) string {
 
 // exit says what went wrong, and returns the exit code for it.
 func (u *ui) exit(ctx context.Context, err error) int {
+	if err == nil && *u.failed != nil {
+		err = fail(exitState, "", "printing: %w", *u.failed)
+	}
 	if err == nil {
 		return 0
 	}
@@ -150,10 +175,10 @@ func classify(ctx context.Context, err error) *failure {
 			by.Signal = syscall.SIGINT
 		}
 		return &failure{code: exitSignal + int(by.Signal)}
+	case errors.Is(err, fs.ErrPermission): // also of a ledger: to somebody else it is writable
+		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
 	case errors.Is(err, reconcile.ErrUnwritable):
 		return &failure{code: exitState, err: err}
-	case errors.Is(err, fs.ErrPermission):
-		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
 	case errors.Is(err, fs.ErrNotExist):
 		return &failure{code: exitConfig, err: err}
 	}

@@ -18,6 +18,7 @@ const lookEvery = 2 * time.Second
 
 func waitVerb(u *ui) *cobra.Command {
 	var w where
+	var targets []string
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "wait [flags] TICKET",
@@ -25,12 +26,14 @@ func waitVerb(u *ui) *cobra.Command {
 		Long: `wait until a ticket is covered: until a run has succeeded that read the world after the ticket
 was taken
 
-It exits 75 when it gives up.`,
+Behind trueup sweep each target has a number of its own: with --target only those have to cover the
+ticket. It exits 75 when it gives up.`,
 		Example: `  trueup wait --timeout 1m "$(trueup touch)"`,
 		Args:    exactly(1, "one TICKET, as trueup touch prints it"),
 	}
 	w.unitFlags(c)
 	w.outboxFlag(c)
+	c.Flags().StringArrayVar(&targets, "target", nil, "wait for this `KIND:NAME` only; may be repeated")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "give up after `D`, with exit code 75; 0 waits for ever")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		ticket, err := trigger.ParseTicket(args[0])
@@ -44,13 +47,33 @@ It exits 75 when it gives up.`,
 		if err != nil {
 			return err
 		}
-		shown, err := await(c.Context(), p.folders.Outbox, ticket, timeout)
+		shown, err := await(c.Context(), p.folders.Outbox, ticket, targets, timeout)
 		if err == nil {
-			u.say("%s", coveredLine(shown, time.Now()))
+			u.say("%s", coveredLines(shown, targets, time.Now()))
 		}
 		return err
 	}
 	return c
+}
+
+// covers tells whether a ticket is covered for these targets; for all where none are named, or not all of them are shown.
+func covers(s trigger.Status, t trigger.Ticket, targets []string) bool {
+	if s.Covers(t) {
+		return true
+	}
+	for _, name := range targets {
+		if !s.CoversTarget(name, t) {
+			return false
+		}
+	}
+	return len(targets) > 0
+}
+
+func coveredLines(s trigger.Status, targets []string, now time.Time) string {
+	if len(targets) == 0 {
+		return coveredLine(s, now)
+	}
+	return "covered  " + list(targets)
 }
 
 // refuseNegative refuses a --timeout that is over before it begins: a slip, which would be taken for none.
@@ -62,7 +85,7 @@ func refuseNegative(c *cobra.Command, timeout time.Duration) error {
 }
 
 // await returns once the outbox shows the ticket as covered. An outbox that was there may be gone for a while.
-func await(ctx context.Context, outbox string, t trigger.Ticket, timeout time.Duration) (trigger.Status, error) {
+func await(ctx context.Context, outbox string, t trigger.Ticket, targets []string, timeout time.Duration) (trigger.Status, error) {
 	changed, stop := watchFolder(outbox)
 	defer stop()
 	shown, err := readOutbox(outbox)
@@ -75,7 +98,7 @@ func await(ctx context.Context, outbox string, t trigger.Ticket, timeout time.Du
 	}
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
-	for err != nil || !shown.Covers(t) {
+	for err != nil || !covers(shown, t, targets) {
 		select {
 		case <-changed:
 		case <-look.C:

@@ -69,7 +69,7 @@ func watch(u *ui, c *cobra.Command, o *watchOptions, command []string) error {
 	if err := errors.Join(folders.Validate(), o.policy.Validate()); err != nil {
 		return usageError("see trueup watch --help", "%w", err)
 	}
-	if err := lookUp(command[0]); err != nil {
+	if err := lookUp("watch", command[0]); err != nil {
 		return err
 	}
 	if err := errors.Join(makeFolders(u, folders), refuseNested(folders)); err != nil {

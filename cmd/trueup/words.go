@@ -53,6 +53,18 @@ func thousands(n int) string {
 	return s
 }
 
+// sized is a number of bytes for people.
+func sized(bytes int64) string {
+	size, unit := float64(bytes), 0
+	for size >= 1024 && unit < 3 {
+		size, unit = size/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", size, []string{"", "KiB", "MiB", "GiB"}[unit])
+}
+
 // printable is one line of text that a terminal only shows: what it would obey, and what is no text, is escaped as in
 // a Go string. Names and texts from files may hold anything.
 func printable(text string) string {

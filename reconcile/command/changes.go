@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"trueup/reconcile"
+	"trueup/reconcile/secret"
 )
 
 // Bounds of what a plan may say.
@@ -30,7 +31,7 @@ type line struct {
 }
 
 // parse reads the lines of a plan. It takes all of it or nothing: half a plan is not a smaller plan.
-func parse(printed []byte, s secrets) (Seen, error) {
+func parse(printed []byte, s secret.Texts) (Seen, error) {
 	if len(printed) > maxPlan {
 		return Seen{}, fmt.Errorf("more than %d MiB", maxPlan>>20)
 	}
@@ -53,13 +54,13 @@ func parse(printed []byte, s secrets) (Seen, error) {
 			continue
 		case ids[l.ID]:
 			return Seen{}, fmt.Errorf("line %d: a second change with the id %q", n, l.ID)
-		case s.in(l.ID + "\n" + l.Data):
+		case s.In(l.ID + "\n" + l.Data):
 			return Seen{}, fmt.Errorf("line %d: the change holds a secret in its id or data; give its name, and let apply read it", n)
 		case len(seen.Changes) == maxChanges:
 			return Seen{}, fmt.Errorf("more than %d changes", maxChanges)
 		}
 		ids[l.ID] = true
-		l.Text = s.hide(l.Text)
+		l.Text = s.Hide(l.Text)
 		seen.Changes = append(seen.Changes, l.Change)
 	}
 	return seen, lines.Err()

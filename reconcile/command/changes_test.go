@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"trueup/reconcile"
+	"trueup/reconcile/secret"
 )
 
 func TestParse(t *testing.T) {
@@ -13,7 +14,7 @@ func TestParse(t *testing.T) {
 {"id":"user:ada","op":"+","text":"user ada","data":"uid 7","once":true}
 {"op":"-","id":"user:bob","text":"user bob","confirm":true}
 {"id":"key:eve","op":"?","text":"keys of eve"}
-`), secrets{})
+`), secret.Texts{})
 	want := reconcile.Plan{
 		{ID: "user:ada", Op: reconcile.Create, Text: "user ada", Data: "uid 7", Once: true},
 		{ID: "user:bob", Op: reconcile.Remove, Text: "user bob", Confirm: true},
@@ -27,7 +28,7 @@ func TestParse(t *testing.T) {
 // A plan is taken whole or not at all. Each of these is a good plan with one fault.
 func TestParseRefusesTheWholePlan(t *testing.T) {
 	const good = `{"id":"a","op":"-","text":"a"}` + "\n"
-	if seen, err := parse([]byte(good), secrets{}); err != nil || len(seen.Changes) != 1 {
+	if seen, err := parse([]byte(good), secret.Texts{}); err != nil || len(seen.Changes) != 1 {
 		t.Fatalf("the good line: %+v, %v", seen, err)
 	}
 	for name, c := range map[string]struct{ text, want string }{
@@ -55,7 +56,7 @@ func TestParseRefusesTheWholePlan(t *testing.T) {
 		"too many":             {many(maxChanges + 1), "more than 10000 changes"},
 		"too long":             {strings.Repeat("x", maxPlan+1), "more than 8 MiB"},
 	} {
-		if seen, err := parse([]byte(c.text), secrets{}); err == nil || !strings.Contains(err.Error(), c.want) || len(seen.Changes) > 0 {
+		if seen, err := parse([]byte(c.text), secret.Texts{}); err == nil || !strings.Contains(err.Error(), c.want) || len(seen.Changes) > 0 {
 			t.Errorf("%s: got %d changes, %v; want none, and %q", name, len(seen.Changes), err, c.want)
 		}
 	}
@@ -71,8 +72,8 @@ func many(n int) string {
 
 // What goes into the ledger is read by many.
 func TestParseKeepsSecretsOut(t *testing.T) {
-	var s secrets
-	s.add("correct horse\n")
+	var s secret.Texts
+	s.Add("correct horse\n")
 	seen, err := parse([]byte(`{"id":"a","op":"~","text":"password correct horse → new"}`+"\n"), s)
 	if err != nil || seen.Changes[0].Text != "password [redacted] → new" {
 		t.Errorf("got %+v, %v", seen, err)

@@ -65,7 +65,7 @@ func (a *accounts) input(t *testing.T) plan.Input {
 	t.Helper()
 	in, _ := input()
 	var err error
-	if in.Policy, err = policy.NewReader(t.Context(), nil).Read(t.Context(), a.source()); err != nil {
+	if in.Policy, err = policy.NewReader(t.Context(), nil).Read(t.Context(), a.source(), policy.Moment{}); err != nil {
 		t.Fatal(err)
 	}
 	return in

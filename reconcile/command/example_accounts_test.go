@@ -144,7 +144,7 @@ func TestAccountsEmptySource(t *testing.T) {
 		}
 	}
 	a.sql(t, "delete from keys; update accounts set active = 0")
-	_, err := policy.NewReader(t.Context(), nil).Read(t.Context(), a.source())
+	_, err := policy.NewReader(t.Context(), nil).Read(t.Context(), a.source(), policy.Moment{})
 	unknown(t, err, "empty")
 	a.sql(t, "update accounts set active = 1")
 	seen, err := a.Observe(t.Context(), a.input(t))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"trueup/reconcile/secret"
 )
 
 // How much of what a program prints is kept: enough to see how it began, and more of how it ended.
@@ -36,15 +38,15 @@ func (c *capture) Write(p []byte) (int, error) {
 
 // text is what was kept, for people: valid UTF-8 without secrets and control characters. Where something was left out it
 // is cut at the ends of lines, so that no piece of a secret stays.
-func (c *capture) text(s secrets) string {
+func (c *capture) text(s secret.Texts) string {
 	head, tail := c.head, c.tail
 	if c.written <= keepHead+keepTail {
-		return readable(s.hide(string(head) + string(tail)))
+		return readable(s.Hide(string(head) + string(tail)))
 	}
 	head = head[:bytes.LastIndexByte(head, '\n')+1]
 	_, tail, _ = bytes.Cut(tail[max(0, len(tail)-keepTail):], []byte{'\n'})
 	cut := fmt.Sprintf("… %d bytes left out …\n", c.written-len(head)-len(tail))
-	return readable(s.hide(string(head))) + cut + readable(s.hide(string(tail)))
+	return readable(s.Hide(string(head))) + cut + readable(s.Hide(string(tail)))
 }
 
 // readable makes text that a terminal and a database take: no control characters, and a line break at the end.

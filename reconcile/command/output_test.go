@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"trueup/reconcile/secret"
 )
 
 func TestCaptureIsBounded(t *testing.T) {
@@ -14,7 +16,7 @@ func TestCaptureIsBounded(t *testing.T) {
 	if held := cap(c.head) + cap(c.tail); held > 4*(keepHead+keepTail) {
 		t.Errorf("%d bytes held", held)
 	}
-	text := c.text(secrets{})
+	text := c.text(secret.Texts{})
 	if len(text) > keepHead+keepTail+100 || !strings.HasPrefix(text, "printed 000000\n") || !strings.HasSuffix(text, "printed 099999\n") {
 		t.Errorf("%d bytes from %.20q to %q", len(text), text, text[len(text)-20:])
 	}
@@ -38,7 +40,7 @@ func TestCaptureKeepsAllThatFits(t *testing.T) {
 		for rest := text; rest != ""; rest = rest[min(len(rest), 5000):] {
 			_, _ = c.Write([]byte(rest[:min(len(rest), 5000)]))
 		}
-		if got := c.text(secrets{}); strings.TrimSuffix(got, "\n") != text {
+		if got := c.text(secret.Texts{}); strings.TrimSuffix(got, "\n") != text {
 			t.Errorf("of %d bytes %d were kept", n, len(got))
 		}
 	}
@@ -46,8 +48,8 @@ func TestCaptureKeepsAllThatFits(t *testing.T) {
 
 // Wherever the cut falls, no piece of a secret stays: also in a line without an end.
 func TestCutLeavesNoPieceOfASecret(t *testing.T) {
-	var s secrets
-	s.add("correct-horse-battery-staple")
+	var s secret.Texts
+	s.Add("correct-horse-battery-staple")
 	for shift := range 40 {
 		for _, filler := range []string{"-", "-\n"} {
 			var c capture

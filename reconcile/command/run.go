@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"trueup/reconcile/plan"
+	"trueup/reconcile/secret"
 )
 
 // A call is one use of one of the commands.
@@ -29,7 +30,7 @@ type outcome struct {
 	exit    int
 	printed string // for people: bounded, readable, without secrets
 	stdout  []byte // where it was kept
-	secrets secrets
+	secrets secret.Texts
 }
 
 // run runs a command and logs what it printed, however it ended.
@@ -39,7 +40,7 @@ func (k *Kind) run(ctx context.Context, in plan.Input, c call) (outcome, error) 
 		return outcome{}, fmt.Errorf("preparing %s: %w", c.name, err)
 	}
 	defer forget()
-	hidden, err := k.secrets(env)
+	hidden, err := secret.Known(env, k.settings.Redact)
 	if err != nil {
 		return outcome{}, fmt.Errorf("preparing %s: %w", c.name, err)
 	}

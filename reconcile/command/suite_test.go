@@ -43,7 +43,7 @@ rm "$name"
 // always is a policy that is always there.
 type always string
 
-func (p always) Read(context.Context, policy.Source) (policy.Document, error) {
+func (p always) Read(context.Context, policy.Source, policy.Moment) (policy.Document, error) {
 	return policy.Document{Data: []byte(p), Digest: "d"}, nil
 }
 

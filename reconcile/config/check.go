@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -14,8 +15,21 @@ func (l *loader) check(path string, root *yaml.Node) {
 	l.doubled()
 	l.state(d.lineOf(root, "state"))
 	l.folders(place{path, root.Line})
+	if l.count() == 0 {
+		l.labels()
+	}
 	if l.count() == 0 && l.options.Check != nil {
 		d.place(l.options.Check(c), root, spot{})
+	}
+}
+
+// labels refuses what would not be heeded: hosts that share no ledger have no labels to choose by.
+func (l *loader) labels() {
+	for i, t := range l.config.Targets {
+		if len(t.Requires) > 0 && strings.HasPrefix(l.config.State, stateScheme) {
+			at := l.config.origins[fmt.Sprintf("targets[%d].requires", i)]
+			l.add(at, "leave it out", "requires in target %s: the ledger is this host's alone, so there is no host to choose", t.Key())
+		}
 	}
 }
 

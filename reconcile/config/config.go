@@ -17,6 +17,7 @@ type Config struct {
 	Outbox   string   `yaml:"outbox" path:"abs" doc:"the folder that the web app reads: status.json"`
 	Report   string   `yaml:"report" path:"abs" doc:"the folder that operators read: the page, metrics"`
 	Lease    Lease    `yaml:"lease" doc:"how targets are held"`
+	Ledger   Ledger   `yaml:"ledger" doc:"how much of the past is kept"`
 	Breaker  Breaker  `yaml:"breaker" doc:"what a plan may remove without a person's approval"`
 	Parallel int      `yaml:"parallel" max:"256" doc:"how many targets are ticked at once"`
 	Include  []string `yaml:"include" doc:"further files with targets, as globs relative to this file"`
@@ -39,6 +40,13 @@ type Lease struct {
 	TTL time.Duration `yaml:"ttl" min:"1s" max:"24h" doc:"how long a lease lives that is not renewed"`
 }
 
+// Ledger says how much of the past is kept. What is open or waits for a person is, whatever it says.
+type Ledger struct {
+	Keep time.Duration `yaml:"keep" min:"1h" doc:"how long runs and finished work items are kept; 2160h are 90 days"`
+	Runs int           `yaml:"runs" min:"0" doc:"how many of a target's last runs are kept, however old"`
+	Logs int           `yaml:"logs" max:"1048576" doc:"how many MiB of what commands printed are kept, the latest"`
+}
+
 // Breaker bounds the removals that are done without approval: the smaller of both.
 type Breaker struct {
 	Removals int     `yaml:"removals" min:"0" doc:"how many removals; 0 lets none pass"`
@@ -50,7 +58,7 @@ type Target struct {
 	Kind     string            `yaml:"kind" required:"true" doc:"what sort of thing it is"`
 	Name     string            `yaml:"name" required:"true" doc:"its name within the kind: letters, digits and ._@-"`
 	Scopes   []reconcile.Scope `yaml:"scopes" doc:"what its ticks hold besides the target itself; two targets with a scope in common take turns"`
-	Requires []string          `yaml:"requires" doc:"labels that a host must have to tick it"`
+	Requires []string          `yaml:"requires" doc:"labels that a host must have to tick it; refused where the ledger is one host's alone"`
 	Policy   policy.Source     `yaml:"policy" doc:"where the desired state stands"`
 	Breaker  Breaker           `yaml:"breaker" doc:"the breaker of this target alone; what it leaves out is as for all"`
 	Timeout  time.Duration     `yaml:"timeout" doc:"how long a tick may take"`
@@ -92,6 +100,7 @@ func Defaults(home, instance string) Config {
 		Outbox:   at("outbox"),
 		Report:   at("report"),
 		Lease:    Lease{TTL: 15 * time.Minute},
+		Ledger:   Ledger{Keep: 90 * 24 * time.Hour, Runs: 50, Logs: 256},
 		Parallel: 8,
 	}
 }

@@ -117,7 +117,6 @@ targets:
     name: web
     check: [/bin/sleep, 10, "no", '0123']
     scopes: [repo/acme, host]
-    requires: [zone=eu]
     policy: {file: /etc/web.yaml}
     breaker: {fraction: 0.5}
     timeout: 90s
@@ -143,7 +142,6 @@ targets:
 		"otherwise": {x.Timeout, 10 * time.Minute},
 		"policy":    {web.Policy.File, "/etc/web.yaml"},
 		"scopes":    {web.Target().Scopes, "[repo/acme host]"},
-		"requires":  {web.Requires, "[zone=eu]"},
 		"check":     {own.Check, "[/bin/sleep 10 no 0123]"},
 		"kind's":    {own.Max, 7},
 		"env":       {own.Env["HOME"], "/root"},
@@ -245,11 +243,14 @@ func TestNumbersAndBooleans(t *testing.T) {
 		wants(t, target("  "+text+"\n"), "trueup.yaml:6: "+key+" in target command:web: "+rest)
 	}
 	wants(t, target("  some: 0\n  force: true\n  part: 1.5\n"))
-	wants(t, "version: 1\nparallel: 0\nbreaker: {removals: -1, fraction: 1.5}\nlease: {ttl: 5ms}\n",
+	wants(t, "version: 1\nparallel: 0\nbreaker: {removals: -1, fraction: 1.5}\nlease: {ttl: 5ms}\nledger: {keep: 90d, runs: -1, logs: 0}\n",
 		"trueup.yaml:2: parallel: 0 is not greater than zero",
 		"trueup.yaml:3: breaker.removals: -1 is less than 0",
 		"trueup.yaml:3: breaker.fraction: 1.5 is more than 1",
-		"trueup.yaml:4: lease.ttl: 5ms is less than 1s")
+		"trueup.yaml:4: lease.ttl: 5ms is less than 1s",
+		"trueup.yaml:5: ledger.keep: 90d has a unit that changes its length with the season → did you mean 2160h?",
+		"trueup.yaml:5: ledger.runs: -1 is less than 0",
+		"trueup.yaml:5: ledger.logs: 0 is not greater than zero")
 }
 
 func TestDoubledTargets(t *testing.T) { // REC-21
@@ -274,6 +275,9 @@ func TestNamesScopesLabels(t *testing.T) {
 		`trueup.yaml:6: scopes in target command:web: "a b": want letters, digits and ._:@/+-, without spaces`,
 		`trueup.yaml:6: scopes in target command:web: "ok" stands twice, first at trueup.yaml:6 → keep one of them`,
 		`trueup.yaml:7: requires in target command:web: "!": want letters, digits and ._/=-, without spaces`)
+	// Heeding it takes hosts that share a ledger; a key that is not heeded is a trap.
+	wants(t, target("  requires: [zone=eu]\n"),
+		"trueup.yaml:6: requires in target command:web: the ledger is this host's alone, so there is no host to choose → leave it out")
 }
 
 func TestPaths(t *testing.T) {

@@ -127,7 +127,7 @@ func unreadablePolicy[W any](h *host[W]) {
 type blind struct{}
 
 // Read fails.
-func (blind) Read(context.Context, policy.Source) (policy.Document, error) {
+func (blind) Read(context.Context, policy.Source, policy.Moment) (policy.Document, error) {
 	return policy.Document{}, &reconcile.UnknownError{Err: errors.New("the source is gone")}
 }
 

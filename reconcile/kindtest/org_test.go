@@ -13,7 +13,7 @@ import (
 // text is a policy that is always there.
 type text string
 
-func (p text) Read(context.Context, policy.Source) (policy.Document, error) {
+func (p text) Read(context.Context, policy.Source, policy.Moment) (policy.Document, error) {
 	return policy.Document{Data: []byte(p), Digest: "d"}, nil
 }
 

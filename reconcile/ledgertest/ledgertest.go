@@ -1,4 +1,4 @@
-// Package ledgertest is what each method of reconcile.Ledger promises, as tests. Every store passes them: a store's own
+// Package ledgertest is what each method of reconcile.Ledger and reconcile.WorkLedger promises, as tests. Every store passes them: a store's own
 // tests call Run with a way to make one.
 //
 // The suite knows nothing of how a store keeps its data. What only one store can get wrong, such as a full disk or a
@@ -6,6 +6,7 @@
 package ledgertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -28,16 +29,21 @@ type Ledger interface {
 	Close() error
 }
 
-// Run runs the suite, each test on data of its own.
+// Run runs the suite of reconcile.Ledger, each test on data of its own.
 func Run(t *testing.T, store func(t *testing.T) Store) {
-	for _, group := range [][]test{leases(), lapses(), runs(), asks(), settlements(), records(), restarts()} {
-		for _, test := range group {
-			t.Run(test.name, func(t *testing.T) {
-				t.Parallel() // most of a test is waiting for the disk
-				s := store(t)
-				test.run(bench{T: t, store: s, l: opened(t, s)})
-			})
-		}
+	run(t, store, leases(), lapses(), runs(), asks(), settlements(), records(), restarts())
+}
+
+// RunWork runs the suite of reconcile.WorkLedger, which everything opened has to be as well.
+func RunWork(t *testing.T, store func(t *testing.T) Store) { run(t, store, work()) }
+
+func run(t *testing.T, store func(t *testing.T) Store, groups ...[]test) {
+	for _, test := range slices.Concat(groups...) {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel() // most of a test is waiting for the disk
+			s := store(t)
+			test.run(bench{T: t, store: s, l: opened(t, s)})
+		})
 	}
 }
 

@@ -33,7 +33,8 @@ func (t *Ticker[W]) apply(ctx context.Context, run *reconcile.Run, s *sight[W]) 
 
 // do does one change: marker, look at the lease, the change itself, record. The look comes last before the change.
 func (t *Ticker[W]) do(ctx context.Context, run *reconcile.Run, s *sight[W], c reconcile.Change) (failed, halt error) {
-	if allowed := s.approvals.of(c.ID); allowed.there() {
+	allowed := s.approval(c)
+	if allowed.there() {
 		if live, err := allowed.stands(ctx, run); err != nil {
 			return nil, err
 		} else if !live {
@@ -53,7 +54,7 @@ func (t *Ticker[W]) do(ctx context.Context, run *reconcile.Run, s *sight[W], c r
 	}
 	begun := time.Now()
 	failed = t.kind.Apply(ctx, s.in, s.seen, c)
-	if err := s.finish(ctx, run, mark, reconcile.Finish{Change: c.ID, Took: time.Since(begun), Err: failed}); err != nil {
+	if err := s.finish(ctx, run, mark, allowed, reconcile.Finish{Change: c.ID, Took: time.Since(begun), Err: failed}); err != nil {
 		return nil, errors.Join(failed, err)
 	}
 	if isLater(failed) || ctx.Err() != nil || errors.Is(failed, reconcile.ErrLeaseLost) {
@@ -64,7 +65,7 @@ func (t *Ticker[W]) do(ctx context.Context, run *reconcile.Run, s *sight[W], c r
 
 // finish records how a change ended, in one transaction with what becomes of its marker and its approval. It does also when the process
 // was told to stop meanwhile; under a lost lease the ledger refuses it.
-func (s *sight[W]) finish(ctx context.Context, run *reconcile.Run, mark kept[marker], f reconcile.Finish) error {
+func (s *sight[W]) finish(ctx context.Context, run *reconcile.Run, mark kept[marker], allowed kept[approval], f reconcile.Finish) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
 	defer cancel()
 	var writes []reconcile.Write
@@ -75,7 +76,7 @@ func (s *sight[W]) finish(ctx context.Context, run *reconcile.Run, mark kept[mar
 		mark.value.Done = true
 		writes = []reconcile.Write{mark.put(mark.value, 0)}
 	}
-	if allowed := s.approvals.of(f.Change); f.Err == nil && allowed.there() {
+	if f.Err == nil && allowed.there() {
 		f.Approved = allowed.value.Run
 		live, err := allowed.stands(ctx, run)
 		if err != nil {

@@ -57,21 +57,33 @@ func (t *Ticker[W]) readBack(ctx context.Context, s *sight[W], d *deeds) error {
 	return nil
 }
 
-// report is the outcome in the words of a report, and an error where not all that is wanted is so, but for what waits.
+// report is the outcome in the words of a report, and an error where not all that is wanted is so, but for what waits. A
+// failure does not hide that something waits.
 func (s *sight[W]) report(run *reconcile.Run, d deeds) (reconcile.Report, error) {
 	o := s.outlook
 	r := reconcile.Report{State: reconcile.OK, Note: o.note(), Changes: len(d.done), Policy: o.Policy}
+	if o.asks() {
+		r.State, r.Held = reconcile.Held, cmp.Or(o.Run, run.Lease.Run)
+	}
 	if err := d.err(o); err != nil {
+		if o.asks() {
+			err = fmt.Errorf("%w; %s for approval", err, waits(len(o.Wait)))
+		}
 		r.State, r.Note = reconcile.Failing, err.Error()
 		return r, err
 	}
 	if len(o.Wait) > 0 {
 		r.Run = cmp.Or(o.Run, run.Lease.Run)
 	}
-	if len(o.Wait) > 0 && o.Rejected == "" {
-		r.State = reconcile.Held
-	}
 	return r, nil
+}
+
+// waits is a number of changes and what they do.
+func waits(n int) string {
+	if n == 1 {
+		return "1 change waits"
+	}
+	return counted(n, "change") + " wait"
 }
 
 // err says what is not as it is wanted, the gravest first.

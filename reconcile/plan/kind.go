@@ -42,5 +42,5 @@ type Asker[W any] interface {
 
 // A Reader reads what is wanted. Each of its errors is a *reconcile.UnknownError.
 type Reader interface {
-	Read(ctx context.Context, s policy.Source) (policy.Document, error)
+	Read(ctx context.Context, s policy.Source, at policy.Moment) (policy.Document, error)
 }

@@ -92,9 +92,14 @@ func (e evidence) allows(ask reconcile.Plan) bool {
 }
 
 // approved tells whether a change was approved and not done since.
-func (e evidence) approved(c reconcile.Change) bool {
-	a := e.approvals.of(c.ID)
-	return a.there() && a.value.Change == c
+func (e evidence) approved(c reconcile.Change) bool { return e.approval(c).there() }
+
+// approval is the one that allows this very change. One of another change of the same id allows nothing.
+func (e evidence) approval(c reconcile.Change) kept[approval] {
+	if a := e.approvals.of(c.ID); a.value.Change == c {
+		return a
+	}
+	return kept[approval]{}
 }
 
 // raised tells whether a person was asked about exactly these changes. What was approved is asked anew when it waits
@@ -123,6 +128,9 @@ func (e evidence) why(ask reconcile.Plan, over string) string {
 	slices.Reverse(reasons)
 	return strings.Join(reasons, "; ")
 }
+
+// asks tells whether a person is asked: something waits, and nobody has refused it.
+func (o Outlook) asks() bool { return len(o.Wait) > 0 && o.Rejected == "" }
 
 // note is one line about what waits, for people.
 func (o Outlook) note() string {

@@ -29,6 +29,9 @@ func (s *sight[W]) record(ctx context.Context, run *reconcile.Run) error {
 		propose.Hold, propose.Why = ids(o.Wait), o.Why
 	} else { // a run that does the rest tells nothing of what an earlier one has raised
 		propose.Plan = without(propose.Plan, set(o.Wait))
+		if o.asks() {
+			propose.Waits = o.Run
+		}
 	}
 	return run.Do(ctx, propose, extras(writes)...)
 }

@@ -26,7 +26,8 @@ type hold struct {
 	Changes []string        `json:"changes"`
 	Why     string          `json:"why"`
 	Answer  answer          `json:"answer,omitempty"`
-	By      string          `json:"by,omitempty"` // who answered
+	By      string          `json:"by,omitempty"`   // who answered
+	Told    bool            `json:"told,omitempty"` // the alarm was raised, see Hold.Tell
 }
 
 // An answer is what a person said to a hold.

@@ -29,6 +29,8 @@ type site struct {
 	file   string
 	ledger *sqlite.Store
 	later  time.Duration // by how much the ledger's clock is ahead
+
+	ledgerPath string
 }
 
 // open is a site whose members are as they are wanted, as one tick has found.
@@ -37,7 +39,8 @@ func open(t *testing.T, members ...string) *site {
 	s.kind = kindtest.OrgKind{Org: s.org}
 	var err error
 	clock := func() time.Time { return time.Now().Add(s.later) }
-	if s.ledger, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), sqlite.Options{Clock: clock}); err != nil {
+	s.ledgerPath = filepath.Join(t.TempDir(), "state.db")
+	if s.ledger, err = sqlite.Open(t.Context(), s.ledgerPath, sqlite.Options{Clock: clock}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.ledger.Close() })

@@ -58,11 +58,16 @@ type Records interface {
 }
 
 // Preview tells what a tick would do with what is known of the target. It needs no lease, so a tick that runs at the same
-// time may change what it says.
+// time may change what it says. It takes no longer than a tick may.
 func (t *Ticker[W]) Preview(ctx context.Context, target reconcile.Target, known reconcile.Standing, records Records) (Outlook, error) {
 	in := Input{Target: target, Log: func(string, string) {}, Guard: func(context.Context) error { return reconcile.ErrLeaseLost }}
-	s, err := t.look(ctx, in, known, records)
-	return s.outlook, err
+	var o Outlook
+	err := target.Bounded(ctx, func(ctx context.Context) error {
+		s, err := t.look(ctx, in, known, records)
+		o = s.outlook
+		return err
+	})
+	return o, err
 }
 
 // A sight is what a tick has seen, and what it comes to.
@@ -83,7 +88,7 @@ type sight[W any] struct {
 func (t *Ticker[W]) look(ctx context.Context, in Input, known reconcile.Standing, r Records) (*sight[W], error) {
 	s := &sight[W]{in: in}
 	if !t.options.Policy.IsZero() {
-		read, err := t.read.Read(ctx, t.options.Policy)
+		read, err := t.read.Read(ctx, t.options.Policy, policy.Moment{Asked: known.Asked, Fence: in.Fence})
 		if err != nil {
 			return s, fmt.Errorf("reading what is wanted of %s: %w", in.Target.Key, err)
 		}

@@ -17,20 +17,38 @@ type Allowance struct {
 	For    time.Duration // how long it lasts: what is not done by then waits anew
 }
 
+// A RefusedError says why a verdict does not count, and what to do. Every other error of a verdict is the ledger's.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+func refused(format string, args ...any) error { return &RefusedError{fmt.Errorf(format, args...)} }
+
 // Approve allows the changes that a run held back, each of them once, and asks for their target, in one transaction. It
 // returns the changes. It refuses a run that still runs, that was approved before, or whose hold is no longer what waits,
-// and says what to do then. A rejected run can be approved: a person may think better of it.
+// and says what to do then: a *RefusedError. A rejected run can be approved: a person may think better of it.
 func Approve(ctx context.Context, l reconcile.Ledger, a Allowance) (reconcile.Plan, error) {
-	changes, err := a.approve(ctx, l)
+	changes, err := settle(func() (reconcile.Plan, error) { return a.approve(ctx, l) })
 	if err != nil {
 		return nil, fmt.Errorf("approving run %s: %w", a.Run, err)
 	}
 	return changes, nil
 }
 
+// settle gives a verdict on what waits now, also where that changes meanwhile.
+func settle(verdict func() (reconcile.Plan, error)) (reconcile.Plan, error) {
+	for {
+		if changes, err := verdict(); !errors.Is(err, reconcile.ErrConflict) {
+			return changes, err
+		}
+	}
+}
+
 func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.Plan, error) {
 	if a.For <= 0 {
-		return nil, fmt.Errorf("an approval that lasts %s allows nothing; give it a longer time", a.For)
+		return nil, refused("an approval that lasts %s allows nothing; give it a longer time", a.For)
 	}
 	h, held, err := waiting(ctx, l, a.Run, a.By)
 	if err != nil {
@@ -42,7 +60,7 @@ func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.P
 	until := time.Now().Add(a.For).Truncate(time.Second)
 	facts, err := h.Decide(reconcile.Approve{By: a.By, Digest: a.Digest, Until: until})
 	if err != nil {
-		return nil, fmt.Errorf("%w; look at what it holds back with trueup show %s", err, a.Run)
+		return nil, refused("%w; look at what it holds back with trueup show %s", err, a.Run)
 	}
 	target := h.Lease.Target
 	before, err := open[approval](ctx, l, approvalFamily, target)
@@ -60,26 +78,31 @@ func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.P
 // Reject says that the changes that a run held back are not wanted, and why if there is a reason. They stay undone and are
 // not raised again while exactly they wait. It returns the changes, and refuses what Approve refuses.
 func Reject(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by, reason string) (reconcile.Plan, error) {
-	h, held, err := waiting(ctx, l, run, by)
+	changes, err := settle(func() (reconcile.Plan, error) { return reject(ctx, l, run, by, reason) })
 	if err != nil {
 		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
+	}
+	return changes, nil
+}
+
+func reject(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by, reason string) (reconcile.Plan, error) {
+	h, held, err := waiting(ctx, l, run, by)
+	if err != nil {
+		return nil, err
 	}
 	facts, err := h.Decide(reconcile.Reject{By: by, Reason: reason})
 	if err != nil {
-		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
+		return nil, &RefusedError{err}
 	}
 	b := verdict(h, facts, answered(held, rejected, by))
 	b.Ask[0].Reason = fmt.Sprintf("run %s was rejected by %s", run, by)
-	if err := l.Commit(ctx, b); err != nil {
-		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
-	}
-	return h.Waiting(), nil
+	return h.Waiting(), l.Commit(ctx, b)
 }
 
 // waiting reads a run and the hold of its target, which must be about each other.
 func waiting(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by string) (h reconcile.History, held kept[hold], err error) {
 	if by == "" {
-		return h, held, errors.New("nobody says so; name who does")
+		return h, held, refused("nobody says so; name who does")
 	}
 	events, err := l.Events(ctx, run)
 	if err != nil {
@@ -93,15 +116,15 @@ func waiting(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by st
 	}
 	switch now := held.value.Run; {
 	case h.Hold == nil:
-		return h, held, errors.New("it holds nothing back")
+		return h, held, refused("it holds nothing back")
 	case h.Phase == reconcile.Running:
-		return h, held, errors.New("it still runs; try again when it has ended")
+		return h, held, refused("it still runs; try again when it has ended")
 	case held.there() && now != run:
-		return h, held, fmt.Errorf("other changes wait for approval by now; look at them with trueup show %s", now)
+		return h, held, refused("other changes wait for approval by now; look at them with trueup show %s", now)
 	case h.Approval != nil:
-		return h, held, fmt.Errorf("%s approved it already, until %s; what is not done by then is asked anew, by another run", h.Approval.By, h.Approval.Until.Format(time.RFC3339))
+		return h, held, refused("%s approved it already, until %s; what is not done by then is asked anew, by another run", h.Approval.By, h.Approval.Until.Format(time.RFC3339))
 	case !held.there():
-		return h, held, fmt.Errorf("nothing of it waits any more; trueup plan %s shows what would be done now", h.Lease.Target)
+		return h, held, refused("nothing of it waits any more; trueup plan %s shows what would be done now", h.Lease.Target)
 	}
 	return h, held, nil
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +10,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
+
+	"trueup/reconcile/secret"
 )
 
 // readCommand gives what a program prints, if it exits with 0. It leads a process group of its own, which is killed when
-// the context ends or the output grows too large.
-func readCommand(ctx context.Context, argv []string) ([]byte, error) {
+// the context ends or the output grows too large. The errors tell how it complained, without the secrets that are known and
+// those in the named variables.
+func readCommand(ctx context.Context, argv, redact []string) ([]byte, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var complaint tail
@@ -26,14 +29,18 @@ func readCommand(ctx context.Context, argv []string) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // a descendant that left the group may keep the pipes open
-	err := run(cmd)
-	switch {
+	hidden, err := secret.Known(cmd.Env, redact)
+	if err != nil {
+		return nil, err
+	}
+	err = run(cmd)
+	switch complained := complaint.text(hidden); {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, exec.ErrWaitDelay):
 		return nil, errors.New("what it started still holds its output: it may not be whole")
-	case err != nil && complaint.String() != "":
-		return nil, fmt.Errorf("%w: %s", err, &complaint)
+	case err != nil && complained != "":
+		return nil, fmt.Errorf("%w: %s", err, complained)
 	case err != nil:
 		return nil, err
 	}
@@ -77,16 +84,31 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail keeps the end of what a program complains, on one line.
+// tail keeps the end of what a program complains: more than is shown, so that no secret is cut in two before it is hidden.
 type tail struct{ end []byte }
 
+const (
+	kept  = 64 << 10
+	shown = 500
+)
+
 func (t *tail) Write(p []byte) (int, error) {
-	const kept = 500
 	t.end = append(t.end, p...)
-	t.end = bytes.Clone(t.end[max(0, len(t.end)-kept):])
+	if len(t.end) > 2*kept { // not each time: moving costs
+		t.end = append(t.end[:0], t.end[len(t.end)-kept:]...)
+	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.end), "?")), " ")
+// text is the end of the complaint on one line, without secrets and what terminals would obey.
+func (t *tail) text(s secret.Texts) string {
+	text := s.Hide(string(t.end[max(0, len(t.end)-kept):]))
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+	return strings.ToValidUTF8(text[max(0, len(text)-shown):], "")
 }

@@ -25,7 +25,7 @@ const good = "members:\n  - ada\n"
 
 func read(t *testing.T, s policy.Source) (policy.Document, error) {
 	t.Helper()
-	return policy.NewReader(t.Context(), nil).Read(t.Context(), s)
+	return policy.NewReader(t.Context(), nil).Read(t.Context(), s, policy.Moment{})
 }
 
 // unknown wants an UnknownError that says so much.
@@ -157,7 +157,7 @@ func TestTheSweepsEndKillsTheWholeGroup(t *testing.T) {
 	r := policy.NewReader(ctx, nil)
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		_, err := r.Read(t.Context(), s)
+		_, err := r.Read(t.Context(), s, policy.Moment{})
 		unknown(t, "cancelled", err, "canceled")
 	})
 	appears(t, pids)
@@ -219,10 +219,10 @@ func TestOneAskerLeaves(t *testing.T) {
 	s := policy.Source{URL: server.URL}
 	ctx, leave := context.WithCancel(t.Context())
 	go func() { <-entered; leave() }()
-	_, err := r.Read(ctx, s)
+	_, err := r.Read(ctx, s, policy.Moment{})
 	unknown(t, "who left", err, "canceled")
 	close(release)
-	if doc, err := r.Read(t.Context(), s); err != nil || string(doc.Data) != good {
+	if doc, err := r.Read(t.Context(), s, policy.Moment{}); err != nil || string(doc.Data) != good {
 		t.Errorf("who stayed: %q, %v", doc.Data, err)
 	}
 }
@@ -243,12 +243,12 @@ func TestEachSourceIsReadOnceASweep(t *testing.T) {
 	digests := make([]string, 50)
 	for i := range digests {
 		wait.Go(func() {
-			doc, err := r.Read(t.Context(), policy.Source{URL: server.URL})
+			doc, err := r.Read(t.Context(), policy.Source{URL: server.URL}, policy.Moment{})
 			if err != nil {
 				t.Error(err)
 			}
 			digests[i] = doc.Digest
-			_, err = r.Read(t.Context(), policy.Source{URL: server.URL + "/bad"})
+			_, err = r.Read(t.Context(), policy.Source{URL: server.URL + "/bad"}, policy.Moment{})
 			unknown(t, "bad", err, "502")
 		})
 	}
@@ -261,7 +261,27 @@ func TestEachSourceIsReadOnceASweep(t *testing.T) {
 	if n := asked.Load(); n != 2 {
 		t.Errorf("100 askers for two sources asked %d times, want 2", n)
 	}
-	if _, err := policy.NewReader(t.Context(), nil).Read(t.Context(), policy.Source{URL: server.URL}); err != nil || asked.Load() != 3 {
+	if _, err := policy.NewReader(t.Context(), nil).Read(t.Context(), policy.Source{URL: server.URL}, policy.Moment{}); err != nil || asked.Load() != 3 {
 		t.Errorf("the next sweep has to ask anew: %d, %v", asked.Load(), err)
 	}
+}
+
+// A target that was asked for since a reading began must not be trued up by it: what its asker wrote may not be in it.
+func TestReadingIsSharedUntilSomebodyAsks(t *testing.T) {
+	source := policy.Source{File: written(t, "members: [ada]\n")}
+	r := policy.NewReader(t.Context(), nil)
+	reads := func(at policy.Moment, want string) {
+		t.Helper()
+		if doc, err := r.Read(t.Context(), source, at); err != nil || string(doc.Data) != want {
+			t.Errorf("at %+v: read %q, %v; want %q", at, doc.Data, err, want)
+		}
+	}
+	reads(policy.Moment{Asked: 4, Fence: 5}, "members: [ada]\n")
+	if err := os.WriteFile(source.File, []byte("members: [eve]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	reads(policy.Moment{Asked: 4, Fence: 6}, "members: [ada]\n") // asked before it was read
+	reads(policy.Moment{Asked: 7, Fence: 8}, "members: [eve]\n") // asked since
+	reads(policy.Moment{Asked: 4, Fence: 9}, "members: [eve]\n") // the newest there is
+	reads(policy.Moment{}, "members: [eve]\n")
 }

@@ -26,7 +26,7 @@ type Document struct {
 	Digest string // the SHA-256 of Data, in hexadecimal
 }
 
-// A Reader reads sources, each once in its life. It may be used by many goroutines.
+// A Reader reads sources, each once for all who can share the reading. It may be used by many goroutines.
 type Reader struct {
 	ctx    context.Context // a reading belongs to no asker alone, so it ends with the sweep
 	client *http.Client
@@ -35,11 +35,19 @@ type Reader struct {
 	readings map[string]*reading
 }
 
+// A Moment says how new a document has to be, in the numbers of the ledger. The zero value asks for no more than a
+// document.
+type Moment struct {
+	Asked reconcile.Fence // what the target was last asked: the reading has to have begun after it
+	Fence reconcile.Fence // of the tick that reads
+}
+
 // A reading is under way until done is closed.
 type reading struct {
-	done chan struct{}
-	doc  Document
-	err  error
+	fence reconcile.Fence // of the tick that began it
+	done  chan struct{}
+	doc   Document
+	err   error
 }
 
 // NewReader makes the reader of one sweep. Readings that are under way end with the context. HTTP goes through transport;
@@ -49,9 +57,10 @@ func NewReader(ctx context.Context, transport http.RoundTripper) *Reader {
 }
 
 // Read gives the document of a source. The first asker has it read; the others wait for it, and get the same, also where
-// it failed. Every error is a *reconcile.UnknownError.
-func (r *Reader) Read(ctx context.Context, s Source) (Document, error) {
-	reading := r.reading(s)
+// it failed, unless their target was asked for since the reading began: what was wanted then may not be in it. Every error
+// is a *reconcile.UnknownError.
+func (r *Reader) Read(ctx context.Context, s Source, at Moment) (Document, error) {
+	reading := r.reading(s, at)
 	select {
 	case <-reading.done:
 		return reading.doc, reading.err
@@ -60,15 +69,16 @@ func (r *Reader) Read(ctx context.Context, s Source) (Document, error) {
 	}
 }
 
-// reading finds or begins the reading of a source.
-func (r *Reader) reading(s Source) *reading {
+// reading finds or begins the reading of a source. An ask draws its number before it can be answered, a tick its fence
+// before it reads: so a reading that began at a greater number than the ask's began after it.
+func (r *Reader) reading(s Source, at Moment) *reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := s.key()
-	if found := r.readings[key]; found != nil {
+	if found := r.readings[key]; found != nil && (at.Asked < found.fence || at == Moment{}) {
 		return found
 	}
-	begun := &reading{done: make(chan struct{})}
+	begun := &reading{fence: at.Fence, done: make(chan struct{})}
 	r.readings[key] = begun
 	go func() {
 		defer close(begun.done)

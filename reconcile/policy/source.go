@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,15 +19,18 @@ type Source struct {
 	File    string        `yaml:"file" path:"abs" doc:"a file, which its writer replaces by renaming a new one into its place"`
 	Command []string      `yaml:"command" doc:"a program and its arguments; what it prints is the document, if it exits with 0"`
 	URL     string        `yaml:"url" doc:"an https address, or http on this host"`
+	Redact  []string      `yaml:"redact" doc:"names of variables whose values must not be recorded with what the program complains of"`
 	Timeout time.Duration `yaml:"timeout" max:"1h" doc:"how long reading may take; 30s where nothing is said"`
 }
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // patience is how long a source may take whose Timeout is zero.
 const patience = 30 * time.Second
 
 // IsZero tells whether there is no source: the target has no policy.
 func (s Source) IsZero() bool {
-	return s.File == "" && len(s.Command) == 0 && s.URL == "" && s.Timeout == 0
+	return s.File == "" && len(s.Command) == 0 && s.URL == "" && len(s.Redact) == 0 && s.Timeout == 0
 }
 
 // String names the source for people. Of a command it is the program only: arguments are nobody's business.
@@ -59,6 +64,14 @@ func (s Source) Validate() error {
 	}
 	if len(s.Command) > 0 && !filepath.IsAbs(s.Command[0]) {
 		errs = append(errs, fmt.Errorf("command has to begin with the absolute path of a program, not %q", s.Command[0]))
+	}
+	if len(s.Redact) > 0 && len(s.Command) == 0 {
+		errs = append(errs, errors.New("redact is about what a command complains of, and there is none"))
+	}
+	for _, name := range s.Redact {
+		if !variable.MatchString(name) {
+			errs = append(errs, errors.New("redact lists what is no name of a variable; it lists names, never their values"))
+		}
 	}
 	if s.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("timeout %s is negative", s.Timeout))
@@ -94,7 +107,7 @@ func loopback(host string) bool {
 // key is the same for sources that read the same.
 func (s Source) key() string {
 	parts := []string{strconv.Quote(s.File), strconv.Quote(s.URL), s.Timeout.String()}
-	for _, arg := range s.Command {
+	for _, arg := range slices.Concat(s.Redact, []string{"--"}, s.Command) {
 		parts = append(parts, strconv.Quote(arg))
 	}
 	return strings.Join(parts, " ")
@@ -112,7 +125,7 @@ func (s Source) read(ctx context.Context, r *Reader) ([]byte, error) {
 	case s.File != "":
 		return readFile(s.File)
 	case len(s.Command) > 0:
-		return readCommand(ctx, s.Command)
+		return readCommand(ctx, s.Command, s.Redact)
 	case s.URL != "":
 		return r.readURL(ctx, s.URL)
 	}

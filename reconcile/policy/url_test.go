@@ -91,7 +91,7 @@ func TestRedirects(t *testing.T) {
 	end.StartTLS()
 	defer end.Close()
 	for path, want := range map[string]string{"/on": "", "/down": "only https", "/loop": "on and on"} {
-		doc, err := policy.NewReader(t.Context(), end.Client().Transport).Read(t.Context(), policy.Source{URL: end.URL + path})
+		doc, err := policy.NewReader(t.Context(), end.Client().Transport).Read(t.Context(), policy.Source{URL: end.URL + path}, policy.Moment{})
 		if want != "" {
 			unknown(t, path, err, want)
 		} else if err != nil || string(doc.Data) != good {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,9 @@ import (
 func TestMain(m *testing.M) {
 	role := os.Getenv("TRUEUP_TEST_ROLE")
 	if role == "" {
+		if err := flag.Set("rapid.checks", fmt.Sprint(rounds(12, 300))); err != nil { // the command line is read later
+			panic(err)
+		}
 		os.Exit(m.Run())
 	}
 	if err := play(context.Background(), role, os.Getenv("TRUEUP_TEST_LEDGER")); err != nil {
@@ -29,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 var roles = map[string]func(ctx context.Context, s *Store, order string) (answer string, err error){
-	"holder": holder, "claimant": claimant, "writer": writes, "reader": reads,
+	"holder": holder, "claimant": claimant, "writer": writes, "reader": reads, "worker": worker, "upkeep": upkeep,
 }
 
 func play(ctx context.Context, role, path string) error {

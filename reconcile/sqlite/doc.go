@@ -9,7 +9,7 @@
 //	ledger.db-wal, ledger.db-shm  SQLite's own; they stay, so that who may only read can
 //	ledger.db.lock               the write lock
 //	ledger.db.sessions/          one file a process that holds leases, locked while it lives
-//	ledger.db.fence              the last fence drawn: a database restored from a backup goes on after it
+//	ledger.db.fence              the last fence drawn, and by which file: a copy or a restored backup goes on after it
 //
 // A lease ends with its process: whoever writes next finds that the lock of the session is free, and lapses the lease
 // whatever its time. Process numbers play no part, so neither reuse of numbers nor their namespaces confuse it; a lock

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -43,12 +42,9 @@ func (g *gate) enter(ctx context.Context) error {
 
 func (g *gate) lock(ctx context.Context, patience <-chan time.Time) error {
 	if g.file == nil {
-		f, err := os.OpenFile(g.path, os.O_RDWR|os.O_CREATE, 0o600)
+		f, err := os.OpenFile(g.path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 		if err != nil {
 			return fmt.Errorf("opening the write lock, which must be writable by user %d: %w", os.Geteuid(), err)
-		}
-		if err := share(f); err != nil {
-			return errors.Join(err, f.Close())
 		}
 		g.file = f
 	}

@@ -53,7 +53,7 @@ func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer,
 		answers[i].Lease = l
 		targets = append(targets, b.Target)
 		for _, scope := range scopes {
-			held[scope] = l
+			held[scope] = reconcile.ReservedError{Run: l.Run, Holder: l.Holder, Until: l.Until}
 		}
 		if err := t.lease(l, session); err != nil {
 			return nil, fmt.Errorf("leasing %s: %w", b.Target, err)
@@ -80,38 +80,50 @@ func (t *tx) upcoming() (reconcile.Fence, error) {
 	return reconcile.Fence(last) + 1, err
 }
 
-// holders are the leases on the scopes of the bids.
-func (t *tx) holders(bids []reconcile.Bid) (map[reconcile.Scope]reconcile.Lease, error) {
+// holders say who holds the scopes of the bids, each without the scopes.
+func (t *tx) holders(bids []reconcile.Bid) (map[reconcile.Scope]reconcile.ReservedError, error) {
 	var wanted []reconcile.Scope
 	for _, b := range bids {
 		wanted = append(wanted, scopes(b)...)
 	}
-	held := map[reconcile.Scope]reconcile.Lease{}
-	err := t.each(`SELECT scope, run, holder, until FROM scopes JOIN leases USING (fence)
-		WHERE scope IN (SELECT value FROM json_each(?))`, func(scan scanner) error {
+	return t.holdersOf(wanted)
+}
+
+func (t *tx) holdersOf(wanted []reconcile.Scope) (map[reconcile.Scope]reconcile.ReservedError, error) {
+	held := map[reconcile.Scope]reconcile.ReservedError{}
+	err := t.each(holdersSQL, func(scan scanner) error {
 		var scope reconcile.Scope
-		var l reconcile.Lease
+		var by reconcile.ReservedError
 		var until sql.NullString
-		if err := scan(&scope, &l.Run, &l.Holder, &until); err != nil {
+		if err := scan(&scope, &by.Run, &by.Item, &by.Holder, &until); err != nil {
 			return err
 		}
 		var err error
-		l.Until, err = instant(until)
-		held[scope] = l
+		by.Until, err = instant(until)
+		held[scope] = by
 		return err
 	}, list(wanted))
 	return held, err
 }
 
-// refuse names the first run that holds one of the scopes, with all of them that it holds.
-func refuse(scopes []reconcile.Scope, held map[reconcile.Scope]reconcile.Lease) error {
+// What keeps its scopes without a live session shows who held them last.
+const holdersSQL = `
+SELECT scope, coalesce(leases.run, ''), coalesce(s.item, ''), coalesce(leases.holder, s.holder),
+	coalesce(leases.until, CASE WHEN s.state = 'active' THEN s.until END)
+FROM scopes LEFT JOIN leases USING (fence)
+LEFT JOIN work_sessions AS s ON s.fence = (SELECT max(fence) FROM work_sessions WHERE item = scopes.item)
+WHERE scope IN (SELECT value FROM json_each(?))`
+
+// refuse names the first run or item that holds one of the scopes, with all of them that it holds.
+func refuse(scopes []reconcile.Scope, held map[reconcile.Scope]reconcile.ReservedError) error {
 	var by *reconcile.ReservedError
 	for _, scope := range scopes {
-		switch l, is := held[scope]; {
+		switch h, is := held[scope]; {
 		case !is:
 		case by == nil:
-			by = &reconcile.ReservedError{Run: l.Run, Holder: l.Holder, Until: l.Until, Scopes: []reconcile.Scope{scope}}
-		case by.Run == l.Run:
+			h.Scopes = []reconcile.Scope{scope}
+			by = &h
+		case by.By() == h.By():
 			by.Scopes = append(by.Scopes, scope)
 		}
 	}

@@ -6,7 +6,8 @@ import (
 	"trueup/reconcile"
 )
 
-// lapse ends the leases that have expired or whose process is dead, and removes records that have expired.
+// lapse ends the leases that have expired or whose process is dead and the sessions of work items that have expired, and
+// removes records that have.
 func (t *tx) lapse() (some bool, err error) {
 	if _, err := t.exec("DELETE FROM records WHERE expires <= ?", stamp(t.now)); err != nil {
 		return false, err
@@ -32,8 +33,8 @@ func (t *tx) lapse() (some bool, err error) {
 			return false, err
 		}
 	}
-	if len(over) == 0 {
-		return false, nil
+	if some, err = t.lapseWork(); err != nil || len(over) == 0 {
+		return some, err
 	}
 	return true, t.end(over)
 }

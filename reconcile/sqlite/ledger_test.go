@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"database/sql"
+	"io"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -13,7 +14,21 @@ import (
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	ledgertest.Run(t, func(t *testing.T) ledgertest.Store {
+	ledgertest.Run(t, newDesk)
+}
+
+func TestWorkLedger(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunWork(t, newDesk)
+}
+
+func newDesk(t *testing.T) ledgertest.Store {
+	return &desk{path: filepath.Join(t.TempDir(), "state.db"), now: time.Date(2026, 11, 29, 14, 2, 11, 123456789, time.UTC)}
+}
+
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	ledgertest.RunArchive(t, func(t *testing.T) ledgertest.ArchiveStore {
 		return &desk{path: filepath.Join(t.TempDir(), "state.db"), now: time.Date(2026, 11, 29, 14, 2, 11, 123456789, time.UTC)}
 	})
 }
@@ -32,6 +47,21 @@ func (d *desk) Open(t *testing.T) ledgertest.Ledger {
 		t.Fatal(err)
 	}
 	return s
+}
+
+func (d *desk) Look(t *testing.T) reconcile.Archive {
+	t.Helper()
+	s, err := Open(t.Context(), d.path, Options{ReadOnly: true, Clock: d.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (d *desk) Import(t *testing.T, from io.Reader) (ledgertest.ArchiveStore, error) {
+	other := &desk{path: filepath.Join(t.TempDir(), "state.db"), now: d.clock()}
+	return other, Import(t.Context(), other.path, from)
 }
 
 func (d *desk) Advance(by time.Duration) {

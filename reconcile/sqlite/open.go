@@ -21,22 +21,32 @@ type Options struct {
 	Holder   string           // the process, for people: "sweep on host-a"
 	Clock    func() time.Time // the wall clock; time.Now when nil
 	Patience time.Duration    // how long a write waits for other writers; 10 s when zero
+	Logs     int64            // how many bytes of logs are kept, the latest; all when zero
 	// ReadOnly opens a database that exists, creates nothing, and refuses every write. It needs no right to write.
 	ReadOnly bool
+	// Existing opens a database that exists to write to it, and creates none.
+	Existing bool
 }
 
 // A Store is a ledger in a file. It is used by many goroutines at once.
 type Store struct {
-	path    string
-	holder  string
-	clock   func() time.Time
-	db      *sql.DB    // readers
-	reads   statements // of db
-	writer  *writer    // nil when opened for reading
-	session session
+	path     string
+	identity string // of the file, see mark; empty when opened for reading
+	holder   string
+	clock    func() time.Time
+	quota    int64 // of logs, in bytes; none when zero
+	patience time.Duration
+	db       *sql.DB    // readers
+	reads    statements // of db
+	writer   *writer    // nil when opened for reading
+	session  session
 }
 
-var _ reconcile.Ledger = (*Store)(nil)
+var (
+	_ reconcile.Ledger     = (*Store)(nil)
+	_ reconcile.WorkLedger = (*Store)(nil)
+	_ reconcile.Archive    = (*Store)(nil)
+)
 
 const (
 	patience = 10 * time.Second
@@ -45,7 +55,7 @@ const (
 )
 
 // Open opens the database at the path, and creates it in a folder that exists. Its errors are reconcile.ErrUnwritable when
-// the ledger cannot be written (but for reading: fs.ErrNotExist when there is none), and say what to do.
+// the ledger cannot be written (fs.ErrNotExist when there is none and none is to be created), and say what to do.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {
@@ -57,7 +67,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Patience == 0 {
 		o.Patience = patience
 	}
-	s := &Store{path: path, holder: o.Holder, clock: o.Clock, session: session{dir: path + ".sessions", boot: bootID()}}
+	s := &Store{path: path, holder: o.Holder, clock: o.Clock, quota: o.Logs, patience: o.Patience, session: session{dir: path + ".sessions", boot: bootID()}}
 	if err := s.open(ctx, o); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("opening ledger %s: %w", path, err)
@@ -69,7 +79,17 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	if err := localDisk(filepath.Dir(s.path), statfs); err != nil {
 		return unwritable(err)
 	}
+	if o.ReadOnly || o.Existing {
+		if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("there is no ledger yet: %w", err)
+		} else if err != nil {
+			return err
+		}
+	}
 	if !o.ReadOnly {
+		if err := trusted(filepath.Dir(s.path), os.Geteuid()); err != nil {
+			return err
+		}
 		if err := prepare(s.path); err != nil {
 			return unwritable(err)
 		}
@@ -79,8 +99,6 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		if err := s.migrate(ctx); err != nil {
 			return unwritable(explain(err))
 		}
-	} else if _, err := os.Stat(s.path); err != nil {
-		return fmt.Errorf("there is no ledger yet: %w", err)
 	}
 	if s.db, err = sql.Open("sqlite", dsn(s.path, "ro", o.Patience, "query_only(1)")); err != nil {
 		return err
@@ -119,7 +137,7 @@ func prepare(path string) error {
 	if err != nil {
 		return fmt.Errorf("its folder must exist and be writable by user %d: %w", os.Geteuid(), err)
 	}
-	return errors.Join(share(f), f.Close())
+	return f.Close()
 }
 
 func dsn(path, mode string, wait time.Duration, pragmas ...string) string {

@@ -21,7 +21,7 @@ func TestSettings(t *testing.T) {
 	s := reopen(t, path)
 	for pragma, want := range map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0",
-		"journal_size_limit": fmt.Sprint(walLimit), "busy_timeout": "10000", "user_version": "1", "application_id": fmt.Sprint(application),
+		"journal_size_limit": fmt.Sprint(walLimit), "busy_timeout": "10000", "user_version": fmt.Sprint(latest(t)), "application_id": fmt.Sprint(application),
 	} {
 		var got string
 		if err := s.writer.conn.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
@@ -42,7 +42,7 @@ func TestScopeIsUnique(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := reopen(t, path)
 	try(t, s, "test:one")
-	_, err := rawDB(t, path).Exec("INSERT INTO scopes VALUES ('test:one', 99, 0)")
+	_, err := rawDB(t, path).Exec("INSERT INTO scopes VALUES ('test:one', 99, 0, NULL)")
 	if err == nil || !strings.Contains(err.Error(), "UNIQUE") {
 		t.Errorf("a second lease on a scope: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestStrangeDatabases(t *testing.T) {
 		make func(t *testing.T, path string)
 		says string
 	}{
-		"newer":   {script("PRAGMA user_version = 9"), "its schema 9 is newer than this trueup, which knows 1"},
+		"newer":   {script("PRAGMA user_version = 9"), fmt.Sprintf("its schema 9 is newer than this trueup, which knows %d", latest(t))},
 		"foreign": {foreign, "it is another program's database"},
 		"text":    {text, "it is no database"},
 		"damaged": {damage, "it is damaged"},
@@ -70,6 +70,16 @@ func TestStrangeDatabases(t *testing.T) {
 			}
 		})
 	}
+}
+
+// latest is the number of the last migration.
+func latest(t *testing.T) int {
+	t.Helper()
+	texts, err := steps()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(texts)
 }
 
 func script(text string) func(t *testing.T, path string) {

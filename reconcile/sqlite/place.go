@@ -2,9 +2,8 @@ package sqlite
 
 import (
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -36,6 +35,16 @@ func localDisk(folder string, statfs func(string) (int64, error)) error {
 	return nil
 }
 
+// trusted refuses to have root write in a folder of somebody else, who could put links there in the place of the ledger's
+// files. Whoever it belongs to writes there.
+func trusted(folder string, euid int) error {
+	var info unix.Stat_t
+	if euid != 0 || unix.Stat(folder, &info) != nil || info.Uid == 0 {
+		return nil // a folder that cannot be looked at is told when it is used
+	}
+	return fmt.Errorf("its folder belongs to user %d; run it as that user: sudo -u '#%d' trueup …: %w", info.Uid, info.Uid, fs.ErrPermission)
+}
+
 // statfs is the type of the file system that a folder is on.
 func statfs(folder string) (int64, error) {
 	var info unix.Statfs_t
@@ -59,21 +68,4 @@ func resolve(path string) (string, error) {
 		return path, nil // the folder is not there, which is said when it is used
 	}
 	return filepath.Join(folder, filepath.Base(path)), nil
-}
-
-// share gives what root has made to the owner of its folder, so that a command that root has run by hand does not shut
-// the service's own user out. SQLite does the same with its files.
-func share(f *os.File) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	info, err := os.Stat(filepath.Dir(f.Name()))
-	if err != nil {
-		return err
-	}
-	owner, is := info.Sys().(*syscall.Stat_t)
-	if !is {
-		return nil
-	}
-	return f.Chown(int(owner.Uid), int(owner.Gid))
 }

@@ -32,6 +32,7 @@ func (t *tx) record(w reconcile.Write) error {
 	return err
 }
 
+// logs keeps what was printed. The oldest makes room for it.
 func (t *tx) logs(logs []reconcile.Log) error {
 	for _, l := range logs {
 		_, err := t.exec("INSERT INTO logs (run, at, stream, text, cut) VALUES (?, ?, ?, ?, ?)",
@@ -40,5 +41,28 @@ func (t *tx) logs(logs []reconcile.Log) error {
 			return err
 		}
 	}
-	return nil
+	if len(logs) == 0 {
+		return nil
+	}
+	_, err := t.thin()
+	return err
+}
+
+// thinning is how many logs go in one transaction at most.
+const thinning = 500
+
+// thin removes the oldest logs as far as they are over the quota.
+func (t *tx) thin() (removed int64, err error) {
+	if t.s.quota == 0 {
+		return 0, nil
+	}
+	kept, err := t.value("SELECT logs FROM usage")
+	if err != nil || kept <= t.s.quota {
+		return 0, err
+	}
+	return t.exec(`DELETE FROM logs WHERE id IN (
+		SELECT id FROM (
+			SELECT id, sum(size) OVER (ORDER BY id) - size AS before
+			FROM (SELECT id, octet_length(text) AS size FROM logs ORDER BY id LIMIT ?)
+		) WHERE before < ?)`, thinning, kept-t.s.quota)
 }

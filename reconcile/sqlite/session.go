@@ -59,7 +59,7 @@ func (s *session) make() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(share(f), flock(f, unix.LOCK_EX)); err != nil {
+	if err := flock(f, unix.LOCK_EX); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	if s.file != nil {
@@ -71,18 +71,10 @@ func (s *session) make() error {
 
 // folder makes the sessions' folder, once.
 func (s *session) folder() error {
-	err := os.Mkdir(s.dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
+	if err := os.Mkdir(s.dir, 0o700); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	d, err := os.Open(s.dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(share(d), d.Close())
+	return nil
 }
 
 // sweep removes the files of sessions that are over.

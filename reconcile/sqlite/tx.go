@@ -50,12 +50,15 @@ func (s *Store) write(ctx context.Context, doing string, work func(*tx) error) e
 
 // isVerdict tells what the ledger says from what the database could not do.
 func isVerdict(err error) bool {
-	for _, known := range []error{reconcile.ErrLeaseLost, reconcile.ErrConflict, reconcile.ErrNoRun, reconcile.ErrUndecidable} {
+	for _, known := range []error{reconcile.ErrLeaseLost, reconcile.ErrConflict, reconcile.ErrNoRun, reconcile.ErrUndecidable,
+		reconcile.ErrNoItem, reconcile.ErrFenceNeeded} {
 		if errors.Is(err, known) {
 			return true
 		}
 	}
-	return false
+	_, reserved := errors.AsType[*reconcile.ReservedError](err)
+	_, unfit := errors.AsType[*reconcile.UnfitError](err)
+	return reserved || unfit
 }
 
 // attempt does work that leaves nothing behind where it is refused. The transaction goes on either way.
@@ -78,18 +81,18 @@ func (t *tx) attempt(work func() error) (refused, err error) {
 
 // draw takes n numbers from the sequence of the fences and returns the first.
 func (t *tx) draw(n int) (reconcile.Fence, error) {
-	stmt, err := t.stmts.get("UPDATE sequence SET last = last + ? RETURNING last")
+	stmt, err := t.stmts.get("UPDATE sequence SET last = last + ? RETURNING last, lineage")
 	if err != nil {
 		return 0, err
 	}
-	var last int64
-	if err := stmt.QueryRow(n).Scan(&last); err != nil {
+	drawn := note{file: t.s.identity}
+	if err := stmt.QueryRow(n).Scan(&drawn.last, &drawn.lineage); err != nil {
 		return 0, fmt.Errorf("drawing a fence: %w", err)
 	}
-	if err := mark(t.s.path, last); err != nil {
+	if err := mark(t.s.path, drawn); err != nil {
 		return 0, err
 	}
-	return reconcile.Fence(last) - reconcile.Fence(n) + 1, nil
+	return reconcile.Fence(drawn.last) - reconcile.Fence(n) + 1, nil
 }
 
 // each calls do with every row of a query.

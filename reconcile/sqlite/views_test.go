@@ -31,8 +31,8 @@ func TestWhoHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := answers[0].Lease
-	rest := strings.Join([]string{l.Holder, string(l.Run), "test:one", "1", l.Since.Format(timeForm), l.Until.Format(timeForm), "by hand"}, "|")
-	want := "scope|holder|run|target|fence|since|until|reason\ntest:one|" + rest + "\nrepo/acme|" + rest
+	rest := strings.Join([]string{l.Holder, string(l.Run), "test:one", "1", l.Since.Format(timeForm), l.Until.Format(timeForm), "by hand", ""}, "|")
+	want := "scope|holder|run|target|fence|since|until|reason|item\ntest:one|" + rest + "\nrepo/acme|" + rest
 	if got := shell(t, path, "select * from who_holds"); got != want {
 		t.Errorf("who_holds:\n%s\nwant:\n%s", got, want)
 	}
@@ -44,7 +44,7 @@ func TestWhoHolds(t *testing.T) {
 	}
 }
 
-// TestRunsNow compares the view's phases with the fold of the same events.
+// TestRunsNow shows runs that are open, and those that wait for approval: whose hold the record of their target still names.
 func TestRunsNow(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -53,37 +53,44 @@ func TestRunsNow(t *testing.T) {
 		reconcile.Planned{Changes: reconcile.Plan{{ID: "a", Op: reconcile.Remove}}},
 		reconcile.HeldBack{Digest: "d", Changes: []string{"a"}, Why: "too many"},
 	}
-	var want []string
-	for _, c := range []struct{ facts, later []reconcile.Fact }{
-		{}, {facts: hold}, // under way
-		{facts: append(hold[:2:2], reconcile.Succeeded{})},
-		{facts: append(hold[:2:2], reconcile.Failed{Error: "no"})},
-		{facts: append(hold[:2:2], reconcile.LeaseExpired{Why: "gone"})},
-		{facts: []reconcile.Fact{reconcile.Succeeded{}}},
-		{facts: append(hold[:2:2], reconcile.Succeeded{}), later: []reconcile.Fact{reconcile.Approved{By: "ada"}}},
-		{facts: append(hold[:2:2], reconcile.Succeeded{}), later: []reconcile.Fact{reconcile.Rejected{By: "ada"}}},
+	ends := func(end reconcile.Fact) []reconcile.Fact { return append(hold[:2:2], end) }
+	const own = `{"run": "RUN", "why": "too many"}`
+	want := []string{"run|phase|why"}
+	for i, c := range []struct {
+		facts        []reconcile.Fact
+		record, want string
+	}{
+		{nil, "", "running|"},
+		{hold, own, "running|too many"},
+		{ends(reconcile.Succeeded{}), own, "held|too many"},
+		{ends(reconcile.Failed{Error: "no"}), own, "held|too many"},
+		{ends(reconcile.LeaseExpired{Why: "gone"}), own, "held|too many"},
+		{ends(reconcile.Succeeded{}), "", ""},                                                 // nothing of it waits any more
+		{ends(reconcile.Succeeded{}), `{"run": "r-00000", "why": "others"}`, ""},              // others wait in its place
+		{ends(reconcile.Succeeded{}), `{"run": "RUN", "why": "x", "answer": "approved"}`, ""}, // answered
+		{[]reconcile.Fact{reconcile.Succeeded{}}, "", ""},
 	} {
-		target := keys(20)[len(want)]
+		target := keys(20)[i]
 		l := try(t, s, target).Lease
-		facts := append([]reconcile.Fact{reconcile.Leased{Lease: l}}, c.facts...)
-		end := reconcile.Settlement{Lease: l, Facts: facts, Report: reconcile.Report{State: reconcile.OK}}
+		end := reconcile.Settlement{Lease: l, Facts: append([]reconcile.Fact{reconcile.Leased{Lease: l}}, c.facts...), Report: reconcile.Report{State: reconcile.OK}}
 		var err error
 		if closes(end) {
 			_, err = s.Settle(t.Context(), []reconcile.Settlement{end})
 		} else {
-			err = s.Commit(t.Context(), reconcile.Batch{Under: l.Fence, Append: []reconcile.Append{{Run: l.Run, Facts: facts}}})
+			err = s.Commit(t.Context(), reconcile.Batch{Under: l.Fence, Append: []reconcile.Append{{Run: l.Run, Facts: end.Facts}}})
 		}
-		if err == nil && c.later != nil {
-			err = s.Commit(t.Context(), reconcile.Batch{Append: []reconcile.Append{{Run: l.Run, Expected: len(facts), Facts: c.later}}})
+		if err == nil && c.record != "" {
+			value := []byte(strings.ReplaceAll(c.record, "RUN", string(l.Run)))
+			err = s.Commit(t.Context(), reconcile.Batch{Records: []reconcile.Write{{Family: "held", Key: string(target), Value: value}}})
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p := phase(t, s, l.Run); p == reconcile.Running || p == reconcile.AwaitsYou {
-			want = append(want, string(l.Run)+"|"+string(p))
+		if c.want != "" {
+			want = append(want, string(l.Run)+"|"+c.want)
 		}
 	}
-	if got := shell(t, path, "select run, phase from runs_now"); got != "run|phase\n"+strings.Join(want, "\n") || len(want) != 3 {
+	if got := shell(t, path, "select run, phase, why from runs_now"); got != strings.Join(want, "\n") {
 		t.Errorf("runs_now:\n%s\nwant:\n%s", got, strings.Join(want, "\n"))
 	}
 }

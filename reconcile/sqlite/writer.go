@@ -18,7 +18,8 @@ type writer struct {
 }
 
 func openWriter(ctx context.Context, path string, wait time.Duration) (*writer, error) {
-	db, err := sql.Open("sqlite", dsn(path, "rw", wait, "foreign_keys(1)", fmt.Sprintf("journal_size_limit(%d)", walLimit)))
+	// The first says of a new database that its free pages can be given back a few at a time.
+	db, err := sql.Open("sqlite", dsn(path, "rw", wait, "auto_vacuum(2)", "foreign_keys(1)", fmt.Sprintf("journal_size_limit(%d)", walLimit)))
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ CREATE TABLE events (
 	data TEXT    NOT NULL,
 	PRIMARY KEY (run, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX events_held ON events (run) WHERE type = 'held';
 
 CREATE TABLE leases (
 	fence   INTEGER PRIMARY KEY,
@@ -98,26 +97,18 @@ FROM scopes JOIN leases USING (fence)
 WHERE until > strftime('%Y-%m-%dT%H:%M:%f', 'now')
 ORDER BY fence, position;
 
--- A run is open while it has a lease: whatever ends the lease closes the run in the same transaction.
+-- A run is open while it has a lease: whatever ends the lease closes the run in the same transaction. It waits for
+-- approval while the record of its target's hold names it and has no answer, however the run has ended.
 CREATE VIEW runs_now AS
-WITH candidates AS (
-	SELECT run FROM leases UNION SELECT run FROM events WHERE type = 'held'
-), folded AS (
-	SELECT runs.run, runs.target, runs.opened, runs.fence,
-		coalesce(
-			(SELECT type FROM events WHERE run = runs.run AND type IN ('approved', 'rejected') ORDER BY seq DESC LIMIT 1),
-			(SELECT CASE type
-				WHEN 'failed' THEN 'failed'
-				WHEN 'lease_expired' THEN 'expired'
-				ELSE CASE WHEN EXISTS (SELECT 1 FROM events WHERE run = runs.run AND type = 'held') THEN 'held' ELSE 'succeeded' END
-				END
-			FROM events WHERE run = runs.run AND type IN ('succeeded', 'failed', 'lease_expired') ORDER BY seq DESC LIMIT 1),
-			'running') AS phase,
-		(SELECT count(*) FROM events WHERE run = runs.run) AS events,
-		(SELECT json_extract(data, '$.why') FROM events WHERE run = runs.run AND type = 'held') AS why
-	FROM candidates JOIN runs USING (run)
+WITH holds AS (
+	SELECT key AS target, CAST(value AS TEXT) AS value FROM records WHERE family = 'held'
+), waiting AS (
+	SELECT target, json_extract(value, '$.run') AS run, json_extract(value, '$.why') AS why
+	FROM holds WHERE coalesce(json_extract(value, '$.answer'), '') = ''
 )
-SELECT folded.run, folded.target, folded.phase, folded.opened, folded.fence, folded.events, folded.why, leases.holder, leases.until
-FROM folded LEFT JOIN leases ON leases.run = folded.run
-WHERE phase IN ('running', 'held')
-ORDER BY folded.fence;
+SELECT runs.run, runs.target, CASE WHEN leases.run IS NULL THEN 'held' ELSE 'running' END AS phase, runs.opened, runs.fence,
+	(SELECT count(*) FROM events WHERE run = runs.run) AS events, waiting.why, leases.holder, leases.until
+FROM (SELECT run FROM leases UNION SELECT run FROM waiting) JOIN runs USING (run)
+	LEFT JOIN leases ON leases.run = runs.run
+	LEFT JOIN waiting ON waiting.run = runs.run AND waiting.target = runs.target
+ORDER BY runs.fence;

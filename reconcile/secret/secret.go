@@ -1,4 +1,5 @@
-package command
+// Package secret keeps secrets out of what is recorded and shown.
+package secret
 
 import (
 	"fmt"
@@ -11,16 +12,16 @@ import (
 // shortest is how long a secret has to be to be looked for: what is shorter would be found everywhere.
 const shortest = 8
 
-// secrets are texts that must not be recorded.
-type secrets struct{ texts []string }
+// Texts are texts that must not be recorded. The zero value knows none.
+type Texts struct{ texts []string }
 
-// secrets are the credentials that systemd passed to the service, line by line, and the values of the variables that the
-// settings name. Encoded otherwise (base64, a digest) they are not recognised.
-func (k *Kind) secrets(env []string) (secrets, error) {
-	var s secrets
+// Known are the credentials that systemd passed to the service, line by line, and the values of the named variables of an
+// environment. Encoded otherwise (base64, a digest) they are not recognised.
+func Known(env, names []string) (Texts, error) {
+	var s Texts
 	for _, set := range env {
-		if name, value, _ := strings.Cut(set, "="); slices.Contains(k.settings.Redact, name) {
-			s.add(value)
+		if name, value, _ := strings.Cut(set, "="); slices.Contains(names, name) {
+			s.Add(value)
 		}
 	}
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
@@ -39,12 +40,13 @@ func (k *Kind) secrets(env []string) (secrets, error) {
 		if err != nil {
 			return s, fmt.Errorf("reading the credentials, to keep them out of the records: %w", err)
 		}
-		s.add(string(text))
+		s.Add(string(text))
 	}
 	return s, nil
 }
 
-func (s *secrets) add(text string) {
+// Add takes the lines of a text as secrets, as far as they are long enough to be told from others.
+func (s *Texts) Add(text string) {
 	for l := range strings.Lines(text) {
 		if l = strings.TrimSpace(l); len(l) >= shortest && !slices.Contains(s.texts, l) {
 			s.texts = append(s.texts, l)
@@ -53,15 +55,15 @@ func (s *secrets) add(text string) {
 	slices.SortFunc(s.texts, func(a, b string) int { return len(b) - len(a) }) // the longer first: one may hold another
 }
 
-// hide replaces every secret.
-func (s secrets) hide(text string) string {
+// Hide replaces every secret.
+func (s Texts) Hide(text string) string {
 	for _, secret := range s.texts {
 		text = strings.ReplaceAll(text, secret, "[redacted]")
 	}
 	return text
 }
 
-// in tells whether a secret stands in the text.
-func (s secrets) in(text string) bool {
+// In tells whether a secret stands in the text.
+func (s Texts) In(text string) bool {
 	return slices.ContainsFunc(s.texts, func(secret string) bool { return strings.Contains(text, secret) })
 }

@@ -1,0 +1,59 @@
+package reconcile
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// An Archive is a ledger as those see it who look after it. Its promises are tests in package ledgertest, as those of
+// Ledger are.
+type Archive interface {
+	// Prune cuts what the retention does not keep, in transactions so short that nobody has to wait for it, and gives the
+	// space back. It never cuts a run that is open, that a record or a target's standing names (what waits for approval,
+	// what was approved, a marker), nor a work item that is not done. On an error what it had cut by then stays cut.
+	Prune(ctx context.Context, r Retention) (Pruned, error)
+	// Export writes everything as it is at one instant, as lines of JSON (docs/ledger.md). Two exports of a ledger that
+	// nobody has written to between them are the same, byte by byte.
+	Export(ctx context.Context, to io.Writer) error
+	// Inspect looks for what is damaged or makes no sense. An error means that it could not look.
+	Inspect(ctx context.Context) ([]Flaw, error)
+}
+
+// A Retention says how much of the past is kept.
+type Retention struct {
+	Keep time.Duration // how long: what is younger is not cut
+	Runs int           // how many of the last runs of each target that is known are kept, however old
+	Most int           // in how many transactions one call cuts, each of tens of milliseconds; in all it takes when zero
+}
+
+// Pruned is what was cut.
+type Pruned struct {
+	Runs  int   `json:"runs"`
+	Items int   `json:"items"` // work items that are done
+	Logs  int   `json:"logs"`  // over the quota; those of the runs that were cut do not count
+	Bytes int64 `json:"bytes"` // that the ledger became smaller by
+	More  bool  `json:"more"`  // there is more to cut than one call was to do
+}
+
+// A Flaw is something in a ledger that is not as it must be.
+type Flaw struct {
+	Where string `json:"where"` // the run, the target, the record
+	What  string `json:"what"`
+	Do    string `json:"do"` // for the operator
+}
+
+// families are the records that a ledger holds, see docs/ledger.md.
+const (
+	approvalFamily = "approval"
+	claimFamily    = "claim"
+	declaredFamily = "declared"
+	heldFamily     = "held"
+	markerFamily   = "marker"
+	pruneFamily    = "prune"
+)
+
+// Families are the families of records that this trueup knows. Others are a newer one's.
+func Families() []string {
+	return []string{approvalFamily, claimFamily, declaredFamily, heldFamily, markerFamily, pruneFamily}
+}

@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// A WorkLedger keeps work items: people and scripts that hold scopes as ticks do, so that they and the reconciler
+// exclude one another. Its promises are tests in package ledgertest, as those of Ledger are.
+//
+// An item has a session while somebody works on it, with a fence of the same sequence as leases. A session belongs to no
+// process and lives by time alone. Once it has expired the item is BLOCKED and keeps its scopes: nobody knows how far the
+// work had come, so a person decides.
+type WorkLedger interface {
+	// Work does what is ordered, in one transaction, and returns the item as it is then. A *ReservedError says who holds
+	// a scope that was to be reserved, ErrLeaseLost that the order's fence is not the live session's, ErrFenceNeeded that
+	// there is one and the order has none, and an *UnfitError that the item's state does not allow the order.
+	Work(ctx context.Context, o WorkOrder) (Item, error)
+	// RenewWork prolongs a live session and records nothing. ErrLeaseLost when there is none with the fence.
+	RenewWork(ctx context.Context, id ItemID, f Fence, ttl time.Duration) error
+	// Item reads an item, done or not. ErrNoItem when it was never started.
+	Item(ctx context.Context, id ItemID) (Item, error)
+	// Items lists the items that are not done, by name.
+	Items(ctx context.Context) ([]Item, error)
+}
+
+// Errors of work items.
+var (
+	// ErrNoItem means that no work was ever started under the name.
+	ErrNoItem = errors.New("no such work item")
+	// ErrFenceNeeded means that somebody works on the item, and that who orders did not show to know of it.
+	ErrFenceNeeded = errors.New("the fence of that session is needed")
+)
+
+// An ItemID names a work item, in the words of those who work: "maintenance-db", "pause:command:proxy".
+type ItemID string
+
+var (
+	itemIDs    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$`)
+	runIDs     = regexp.MustCompile(`^r-[0-9a-z]{5,}$`)
+	scopeTexts = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}$`)
+)
+
+// ParseItemID checks a name that comes from outside. What could be taken for a run is none.
+func ParseItemID(s string) (ItemID, error) {
+	if !itemIDs.MatchString(s) || runIDs.MatchString(s) {
+		return "", fmt.Errorf("work item %q: want letters, digits and ._:@-, and no run's name", s)
+	}
+	return ItemID(s), nil
+}
+
+// ParseScope checks a key that comes from outside. It has the form that the configuration's scopes have.
+func ParseScope(s string) (Scope, error) {
+	if !scopeTexts.MatchString(s) {
+		return "", fmt.Errorf("scope %q: want letters, digits and ._:@/+-", s)
+	}
+	return Scope(s), nil
+}
+
+// PauseID names the item that keeps a target from being ticked.
+func PauseID(target Key) ItemID { return "pause:" + ItemID(target) }
+
+// A WorkState is where an item stands, in the word that people read.
+type WorkState string
+
+// The states of an item. Each but DONE keeps the item's scopes.
+const (
+	InProgress WorkState = "IN_PROGRESS" // its session is live
+	Blocked    WorkState = "BLOCKED"     // it cannot go on until a person decides
+	InReview   WorkState = "REVIEW"      // the work is done, and a person is to look at it
+	WorkDone   WorkState = "DONE"        // nothing is held any more; it may be started again
+)
+
+// A Session is somebody's hold of an item.
+type Session struct {
+	Fence  Fence
+	Holder string // who works, for people
+	Since  time.Time
+	Until  time.Time // never expires when zero: a pause
+}
+
+// An Item is a work item as its events tell it.
+type Item struct {
+	ID      ItemID
+	State   WorkState // empty before the first event
+	Since   time.Time // when it came to be in that state
+	Reason  string    // why it was started
+	Note    string    // what was said last: how far it is, why it is blocked
+	Scopes  []Scope   // in the order in which they were asked for, none twice
+	Session Session   // the last; live while the item is IN_PROGRESS
+	Events  []WorkEvent
+}
+
+// NeedsPerson tells whether the item holds scopes that nobody works on.
+func (i Item) NeedsPerson() bool { return i.State == Blocked || i.State == InReview }
+
+// Reserves says which of the scopes the item holds; nil when none.
+func (i Item) Reserves(scopes []Scope) *ReservedError {
+	var common []Scope
+	for _, s := range scopes {
+		if i.State != WorkDone && slices.Contains(i.Scopes, s) {
+			common = append(common, s)
+		}
+	}
+	if common == nil {
+		return nil
+	}
+	by := &ReservedError{Item: i.ID, Holder: i.Session.Holder, Scopes: common}
+	if i.State == InProgress {
+		by.Until = i.Session.Until
+	}
+	return by
+}
+
+// At is the item as it is at an instant of the store's clock, when no write has lapsed yet what has expired.
+func (i Item) At(now time.Time) Item {
+	if i.State != InProgress || i.Session.Until.IsZero() || i.Session.Until.After(now) {
+		return i
+	}
+	i.Events = slices.Clip(i.Events)
+	_ = i.add(WorkEvent{Seq: len(i.Events) + 1, At: i.Session.Until, WorkFact: i.Expired()}) // always follows on a live session
+	return i
+}
+
+// Expired is what a store records when a session has expired.
+func (i Item) Expired() WorkFact {
+	return WorkFact{Type: WorkExpired, By: i.Session.Holder, Fence: i.Session.Fence, Note: "lease expired"}
+}
