@@ -39,6 +39,9 @@ their own. trueup show RUN shows what is approved.`,
 		if lasts <= 0 {
 			return usageError("as in --for 24h", "approve: --for %s: want a time above zero", lasts)
 		}
+		if err := oneLineFlag(c, "by", by); err != nil {
+			return err
+		}
 		return judge(c.Context(), u, w, args[0], otherLedger, asJSON, "approved", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
 			return plan.Approve(c.Context(), s.ledger, plan.Allowance{Run: run, By: caller(by), Digest: digest, For: lasts})
 		})
@@ -63,6 +66,9 @@ func rejectVerb(u *ui) *cobra.Command {
 	otherLedgerFlag(c, &otherLedger)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := errors.Join(oneLineFlag(c, "by", by), oneLineFlag(c, "reason", reason)); err != nil {
+			return err
+		}
 		return judge(c.Context(), u, w, args[0], otherLedger, asJSON, "rejected", func(s *site, run reconcile.RunID) (reconcile.Plan, error) {
 			return plan.Reject(c.Context(), s.ledger, run, caller(by), reason)
 		})
@@ -110,6 +116,14 @@ func judge(ctx context.Context, u *ui, w which, name string, otherLedger, asJSON
 		u.warning("no sweep could be asked for (%v); the next one heeds it, or trueup tick %s", touchErr, h.Lease.Target)
 	}
 	return err
+}
+
+// oneLineFlag refuses text that would pass for more than one line of a run's story.
+func oneLineFlag(c *cobra.Command, name, value string) error {
+	if printable(value) != value {
+		return usageError("say it in one line of plain text", "%s: --%s %s", c.Name(), name, printable(value))
+	}
+	return nil
 }
 
 // caller is who says so: as named, or the user behind sudo, or this one.

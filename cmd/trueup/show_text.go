@@ -28,6 +28,15 @@ func storyText(h reconcile.History, waits bool, now time.Time) (lines []string) 
 		if opening, ok := e.Fact.(reconcile.Leased); ok {
 			at = opening.Since // it is recorded with the first thing worth telling
 		}
+		if hold, ok := e.Fact.(reconcile.HeldBack); ok { // nothing that is to be approved is folded
+			for i, c := range h.Waiting() {
+				if i > 0 {
+					said += "\n" + strings.Repeat(" ", 28)
+				}
+				said += string(c.Op) + " " + oneLineOf(c.Text)
+			}
+			said += ": " + hold.Why
+		}
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-10s  %s", at.Local().Format(clockTime), word, said), " "))
 	}
 	switch {
@@ -49,7 +58,7 @@ func tell(h reconcile.History, waits bool, fact reconcile.Fact) (word, said stri
 	case reconcile.Planned:
 		return "planned", changesLine(f.Changes)
 	case reconcile.HeldBack:
-		return "held", fmt.Sprintf("%s: %s", changesLine(h.Waiting()), f.Why)
+		return "held", "" // storyText names each
 	case reconcile.Intended:
 		return "begun", changeText(h, f.Change)
 	case reconcile.Applied:

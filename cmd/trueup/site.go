@@ -122,7 +122,11 @@ func (w *which) wire(ctx context.Context, o sqlite.Options) (*site, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		s.ledger, err = nil, fail(exitConfig, "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger", "%w", err)
+		hint := "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger"
+		if !o.ReadOnly && !o.Existing {
+			hint = "trueup install makes the folders; by hand: install -d -m 700 " + quoted(filepath.Dir(c.Database()))
+		}
+		s.ledger, err = nil, fail(exitConfig, hint, "%w", err)
 	}
 	s.engine.Ledger, s.engine.Archive, s.engine.Trigger = s.ledger, s.ledger, spool(c.Trigger.Spool)
 	read := policy.NewReader(ctx, http.DefaultTransport)

@@ -63,12 +63,19 @@ func parse(printed []byte, s secret.Texts) (Seen, error) {
 		l.Text = s.Hide(l.Text)
 		seen.Changes = append(seen.Changes, l.Change)
 	}
+	// A count that came back as nothing would leave the breaker without its fraction.
+	if n := len(seen.Changes.Removals()); sized && n > seen.Size {
+		return Seen{}, fmt.Errorf("it removes %d and says that there are %d", n, seen.Size)
+	}
 	return seen, lines.Err()
 }
 
 func parseLine(raw []byte) (l line, err error) {
 	if !utf8.Valid(raw) {
 		return l, errors.New("it is not UTF-8")
+	}
+	if err := keysOnce(raw); err != nil {
+		return l, err
 	}
 	decode := json.NewDecoder(bytes.NewReader(raw))
 	decode.DisallowUnknownFields()
@@ -85,6 +92,31 @@ func parseLine(raw []byte) (l line, err error) {
 		return l, nil
 	}
 	return l, sound(l.Change)
+}
+
+// keysOnce refuses what encoding/json is lax about: a key in another case, which it takes for the same, and one that stands
+// twice. Either could say two things to two readers.
+func keysOnce(raw []byte) error {
+	tokens := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := tokens.Token(); err != nil || open != json.Delim('{') {
+		return nil // the decoder says what it is
+	}
+	seen := map[string]bool{}
+	for tokens.More() {
+		key, err := tokens.Token()
+		name, is := key.(string)
+		var value json.RawMessage
+		switch {
+		case err != nil || !is:
+			return nil
+		case name != strings.ToLower(name) || seen[name]:
+			return fmt.Errorf("key %.40q: keys are in small letters, and each stands once", name)
+		case tokens.Decode(&value) != nil:
+			return nil
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // sound says what is wrong with a change.

@@ -53,6 +53,9 @@ func TestParseRefusesTheWholePlan(t *testing.T) {
 		"a size and a change":  {`{"id":"b","op":"-","text":"b","size":3}` + "\n", "a size is a number"},
 		"two sizes":            {`{"size":3}` + "\n" + `{"size":3}` + "\n", "line 2: the size was told before"},
 		"a size below nothing": {`{"size":-1}` + "\n", "a size is a number"},
+		"a key in capitals":    {`{"id":"r","op":"-","Op":"+","text":"remove all"}` + "\n", `key "Op": keys are in small letters`},
+		"a key twice":          {`{"id":"r","op":"-","op":"+","text":"remove all"}` + "\n", `key "op": keys are in small letters, and each stands once`},
+		"more than there is":   {`{"size":0}` + "\n" + good, "it removes 1 and says that there are 0"},
 		"too many":             {many(maxChanges + 1), "more than 10000 changes"},
 		"too long":             {strings.Repeat("x", maxPlan+1), "more than 8 MiB"},
 	} {

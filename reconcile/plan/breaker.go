@@ -12,6 +12,9 @@ type Breaker struct {
 // DefaultBreaker is the breaker where nothing else is said.
 func DefaultBreaker() Breaker { return Breaker{Removals: 5, Fraction: 0.25} }
 
+// tolerance is more than binary fractions are off by: 57 of 100 are not more than 0.57.
+const tolerance = 1e-6
+
 // over says why so many removals have to wait, or nothing. A size of zero is not known.
 func (b Breaker) over(removals, size int, first bool) string {
 	what := counted(removals, "removal")
@@ -20,8 +23,8 @@ func (b Breaker) over(removals, size int, first bool) string {
 		return ""
 	case first:
 		return what + ", and the target has never been true before"
-	case size > 0 && float64(removals) > b.Fraction*float64(size):
-		return fmt.Sprintf("%s of %d, more than %g %%", what, size, b.Fraction*100)
+	case size > 0 && float64(removals) > b.Fraction*float64(size)+tolerance:
+		return fmt.Sprintf("%s of %d, more than %.4g %%", what, size, b.Fraction*100)
 	case removals > b.Removals:
 		return fmt.Sprintf("%s, more than %d", what, b.Removals)
 	}

@@ -102,6 +102,9 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+	if got := (Breaker{Removals: 100, Fraction: 0.57}).over(57, 100, false); got != "" {
+		t.Errorf("exactly at the bound: %q", got)
+	}
 	if (Breaker{}).over(1, 0, false) == "" {
 		t.Error("the zero breaker lets a removal pass")
 	}
