@@ -21,6 +21,13 @@ type hold struct {
 	until time.Time // on this process's clock, never later than the store's
 }
 
+// over tells whether a hold is out of time, on the clock that stops in a suspend or on the one that does not: the store goes
+// by the latter, and has then given the scopes to somebody else.
+func (h *hold) over(now time.Time, early time.Duration) bool {
+	until := h.until.Add(-early)
+	return !now.Before(until) || !now.Round(0).Before(until.Round(0))
+}
+
 // A renewer prolongs leases and returns the fences of those that are lost, as Ledger does.
 type renewer interface {
 	Renew(ctx context.Context, fences []Fence, ttl time.Duration) (lost []Fence, err error)
@@ -44,17 +51,32 @@ func (k *keeper) hold(ctx context.Context, f Fence, asked time.Time) (context.Co
 	}
 }
 
-// run renews until the context ends.
+// run renews until the context ends, and looks at the clocks more often: after a suspend a lease can be over at once.
 func (k *keeper) run(ctx context.Context) {
-	for next := k.ttl / 3; ; {
+	for due := time.Now().Add(k.ttl / 3); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(next):
+		case <-time.After(k.ttl / 30):
 		}
-		next = k.ttl / 3
-		if err := k.renew(ctx); err != nil {
-			next = k.ttl / 30
+		k.endOver()
+		if now := time.Now(); now.Before(due) && now.Round(0).Before(due.Round(0)) {
+			continue
+		}
+		if k.renew(ctx) == nil {
+			due = time.Now().Add(k.ttl / 3)
+		}
+	}
+}
+
+// endOver ends the ticks of leases that are out of time.
+func (k *keeper) endOver() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for f, h := range k.held {
+		if h.over(time.Now(), 0) {
+			h.end(ErrLeaseLost)
+			delete(k.held, f)
 		}
 	}
 }
@@ -87,7 +109,7 @@ func (k *keeper) renew(ctx context.Context) error {
 		case h == nil: // ended meanwhile
 		case err == nil:
 			h.until = asked.Add(k.ttl - k.ttl/10)
-		case !time.Now().Before(h.until.Add(-k.ttl / 30)): // the next try could come too late
+		case h.over(time.Now(), k.ttl/30): // the next try could come too late
 			h.end(ErrLeaseLost)
 			delete(k.held, f)
 		}

@@ -37,6 +37,8 @@ func (o WorkOrder) until(now time.Time) *time.Time {
 func (i Item) Decide(o WorkOrder, next Fence, now time.Time) (WorkFact, error) {
 	f := WorkFact{Type: o.Do, By: o.By, Note: o.Note}
 	switch {
+	case o.Fence != 0 && i.State != "" && (i.State != InProgress || o.Fence != i.Session.Fence):
+		return f, fmt.Errorf("work item %s: fence %d: %w", i.ID, o.Fence, ErrLeaseLost) // whatever the item may do by now
 	case o.Do == WorkExpired || !i.takes(o.Do):
 		return f, i.unfit(o.Do)
 	case o.Do == WorkStarted && len(o.Scopes) == 0:
@@ -50,8 +52,6 @@ func (i Item) Decide(o WorkOrder, next Fence, now time.Time) (WorkFact, error) {
 		f.Fence, f.Until = next, o.until(now)
 	case live && o.Fence == 0:
 		return f, fmt.Errorf("work item %s: %s works on it until %s: %w", i.ID, i.Session.Holder, shownUntil(i.Session.Until), ErrFenceNeeded)
-	case live && o.Fence != i.Session.Fence, !live && o.Fence != 0:
-		return f, fmt.Errorf("work item %s: fence %d: %w", i.ID, o.Fence, ErrLeaseLost)
 	case live:
 		f.Fence = i.Session.Fence
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -172,7 +173,21 @@ func gateWaits(p properties, gate string) bool {
 	if p.Sub != "start-pre" || p.ControlPID == 0 {
 		return false
 	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.ControlPID))
-	args := strings.Split(string(line), "\x00")
-	return err == nil && len(args) > 1 && args[0] == gate && (args[1] == "claim" || args[1] == "heal")
+	proc := fmt.Sprintf("/proc/%d/", p.ControlPID)
+	for late := time.After(2 * time.Second); ; {
+		line, err := os.ReadFile(proc + "cmdline")
+		args := strings.Split(string(line), "\x00")
+		if err == nil && len(args) > 1 && args[0] == gate {
+			return args[1] == "claim" || args[1] == "heal"
+		}
+		// A process that systemd has just forked is still systemd, and becomes what it is in a moment.
+		if exe, err := os.Readlink(proc + "exe"); err != nil || !strings.HasPrefix(filepath.Base(exe), "systemd") {
+			return false
+		}
+		select {
+		case <-late:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -22,13 +23,16 @@ func (a patient) checkTargets(c *checks) {
 func (a patient) checkStarved(c *checks) {
 	starved := false
 	for _, s := range a.site.standings {
-		waits := a.now.Sub(s.AskedAt)
+		waits := a.now.Sub(s.CoveredAt) // each sweep asks anew, so when it was asked last tells nothing
+		if s.CoveredAt.IsZero() {
+			waits = a.now.Sub(s.Since)
+		}
 		if !s.Owed() || waits < starving {
 			continue
 		}
 		if item, reserved := a.site.reserved[s.Target]; reserved {
 			starved = true
-			w, do := gravity(item), "trueup work done"+a.site.flags+" "+quoted(string(item.ID))
+			w, do := gravity(item), a.release(s.Target, item)
 			c.add(w, "targets.starved", do, "starved: %s is owed for %s, and is %s", s.Target, span(waits), reservationNote(item, a.now))
 		} else if l, held := a.holder(s.Target); held {
 			starved = true
@@ -39,6 +43,18 @@ func (a patient) checkStarved(c *checks) {
 	if !starved {
 		c.ok("targets.starved", "no target is kept waiting by who holds its scopes")
 	}
+}
+
+// release is what gives an item's scopes back.
+func (a patient) release(target reconcile.Key, i reconcile.Item) string {
+	if i.ID == reconcile.PauseID(target) {
+		return "trueup resume" + a.site.flags + " " + quoted(string(target))
+	}
+	done := "trueup work done" + a.site.flags + " " + quoted(string(i.ID))
+	if i.State == reconcile.InProgress {
+		done += fmt.Sprintf(" --fence %d", i.Session.Fence)
+	}
+	return done
 }
 
 // gravity is how much a reservation matters that starves a target: one that nobody works under ends by itself never.

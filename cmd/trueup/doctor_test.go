@@ -34,7 +34,7 @@ func fit() patient {
 		d.disk = room
 		dirs = append(dirs, d)
 	}
-	f.site = &siteFacts{folders: f.folders, standings: []reconcile.Standing{{Target: "command:web", Asked: 7, Covered: 9, AskedAt: noon.Add(-time.Hour),
+	f.site = &siteFacts{folders: f.folders, standings: []reconcile.Standing{{Target: "command:web", Asked: 7, Covered: 9, AskedAt: noon.Add(-time.Minute), CoveredAt: noon.Add(-time.Hour),
 		Report: reconcile.Report{State: reconcile.OK}}}}
 	return patient{
 		facts: f, gate: "trueup-gate " + version, dirs: dirs,
@@ -162,11 +162,11 @@ var doctorCases = []struct {
 		a.owed()
 		a.reserve(reconcile.Item{ID: "repair", State: reconcile.Blocked})
 	}},
-	{"starved by a person", "targets.starved", isWarning, "trueup work done repair", func(a *patient) {
+	{"starved by a person", "targets.starved", isWarning, "trueup work done repair --fence 12", func(a *patient) {
 		a.owed()
-		a.reserve(reconcile.Item{ID: "repair", State: reconcile.InProgress, Session: reconcile.Session{Until: noon.Add(time.Minute)}})
+		a.reserve(reconcile.Item{ID: "repair", State: reconcile.InProgress, Session: reconcile.Session{Fence: 12, Until: noon.Add(time.Minute)}})
 	}},
-	{"paused", "targets.starved", isNote, "trueup work done pause:command:web", func(a *patient) {
+	{"paused", "targets.starved", isNote, "trueup resume command:web", func(a *patient) {
 		a.owed()
 		a.reserve(reconcile.Item{ID: "pause:command:web", State: reconcile.InProgress})
 	}},

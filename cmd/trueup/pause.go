@@ -25,6 +25,9 @@ exits 75 while the target is being ticked, or held by somebody else.`,
 	o.flags(c, "reason")
 	otherLedgerFlag(c, &o.unsafe)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := o.plain(c); err != nil {
+			return err
+		}
 		if o.note == "" {
 			return usageError("as in --reason 'a new certificate by hand'", "pause: no reason is given, and others will ask")
 		}
@@ -76,6 +79,9 @@ func resumeVerb(u *ui) *cobra.Command {
 	}
 	o.flags(c, "note")
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := o.plain(c); err != nil {
+			return err
+		}
 		key, err := reconcile.ParseKey(args[0]) // it may no longer be declared
 		if err != nil {
 			return usageError("trueup status lists the targets", "%w", err)

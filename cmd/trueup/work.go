@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -64,8 +65,20 @@ func (o *workOptions) lastsFlag(c *cobra.Command) {
 	c.Flags().DurationVar(&o.lasts, "for", sessionFor, "how long it is held unless it is renewed")
 }
 
+// plain refuses texts of more than one line.
+func (o *workOptions) plain(c *cobra.Command) error {
+	note := "reason"
+	if c.Flags().Lookup(note) == nil {
+		note = "note"
+	}
+	return errors.Join(oneLineFlag(c, "by", o.by), oneLineFlag(c, note, o.note))
+}
+
 // order is what the command line orders of an item.
 func (o *workOptions) order(c *cobra.Command, name string, do reconcile.WorkFactType) (order reconcile.WorkOrder, err error) {
+	if err := o.plain(c); err != nil {
+		return order, err
+	}
 	order = reconcile.WorkOrder{Do: do, By: worker(o.by), Fence: reconcile.Fence(o.fence), For: o.lasts, Note: o.note}
 	if order.Item, err = reconcile.ParseItemID(name); err != nil {
 		return order, usageError("", "%s: %w", c.Name(), err)

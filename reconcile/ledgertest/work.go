@@ -177,7 +177,7 @@ func workUnfit(b bench) {
 	b.unfit(w(reconcile.WorkExpired, i.Session.Fence), reconcile.InProgress)
 	b.work(w(reconcile.WorkBlocked, i.Session.Fence))
 	b.unfit(start, reconcile.Blocked)
-	b.unfit(w(reconcile.WorkCheckpointed, i.Session.Fence), reconcile.Blocked)
+	b.unfit(w(reconcile.WorkCheckpointed, 0), reconcile.Blocked)
 	b.unfit(w(reconcile.WorkBlocked, 0), reconcile.Blocked)
 	b.work(w(reconcile.WorkEnded, 0))
 	b.unfit(w(reconcile.WorkEnded, 0), reconcile.WorkDone)

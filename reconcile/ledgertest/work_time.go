@@ -36,8 +36,9 @@ func workExpires(b bench) {
 	}
 	b.refused(b.works().RenewWork(b.Context(), "disk", f, ttl), reconcile.ErrLeaseLost)
 	b.is(reconcile.Blocked, true)
-	b.unfit(w(reconcile.WorkCheckpointed, f), reconcile.Blocked)
-	_, err := b.works().Work(b.Context(), w(reconcile.WorkEnded, f)) // the one who had it comes back too late
+	_, err := b.works().Work(b.Context(), w(reconcile.WorkCheckpointed, f)) // a script learns that it has lost its session
+	b.refused(err, reconcile.ErrLeaseLost)
+	_, err = b.works().Work(b.Context(), w(reconcile.WorkEnded, f)) // the one who had it comes back too late
 	b.refused(err, reconcile.ErrLeaseLost)
 	events := b.item().Events
 	if len(events) != 2 || events[1].Type != reconcile.WorkExpired || events[1].Fence != f || events[1].By != "ada" {

@@ -25,7 +25,7 @@ const longest = 256 << 20
 func Import(ctx context.Context, path string, from io.Reader) error {
 	path, err := resolve(path)
 	if err == nil {
-		err = localDisk(filepath.Dir(path), statfs)
+		err = errors.Join(localDisk(filepath.Dir(path), statfs), trusted(filepath.Dir(path), os.Geteuid()))
 	}
 	for _, beside := range []string{"", "-wal", "-journal"} { // a log without its database would be taken for the new one's
 		if _, stat := os.Lstat(path + beside); err == nil && stat == nil {
