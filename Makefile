@@ -36,7 +36,7 @@ install: ## binaries, man pages, completions, hardening profiles to DESTDIR and 
 	for profile in system/api system/host user/api user/host; do \
 	install -Dm644 "units/hardening/$$profile.conf" "$(DESTDIR)$(PREFIX)/share/trueup/hardening/$$profile.conf" || exit; done
 
-uninstall: ## what make install put there (unadopt every service first)
+uninstall: ## what make install put there (unadopt and uninstall every service first)
 	rm -f '$(DESTDIR)$(PREFIX)'/bin/trueup '$(DESTDIR)$(PREFIX)'/bin/trueup-gate \
 	'$(DESTDIR)$(PREFIX)'/share/man/man1/trueup.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/trueup-*.1 \
 	'$(DESTDIR)$(PREFIX)'/share/bash-completion/completions/trueup '$(DESTDIR)$(PREFIX)'/share/zsh/site-functions/_trueup \

@@ -51,7 +51,7 @@
 //	reconcile/command    the kind that runs commands
 //	reconcile/config     the configuration file
 //	reconcile/sqlite     the ledger on one host; reconcile/ledgertest is what every ledger must show, reconcile/kindtest
-//	                     what every kind must
+//	                     what every kind must; reconcile/simtest runs the domain through simulated worlds
 //	reconcile/trigger    gate, claim, settle, tickets, and the watch that needs no systemd
 //	units                the trigger on systemd
 //	cmd                  trueup and trueup-gate; only here are things wired together

@@ -1,5 +1,5 @@
-// Command trueup gives a oneshot service a prompt, safe trigger, and says how it is doing. Each verb has a file of
-// its own; ui.go is the voice that they share.
+// Command trueup gives a oneshot service a prompt, safe trigger, is such a service itself, and says how it is doing. Each
+// verb has a file of its own; site.go wires the reconciler together; ui.go is the voice that they share.
 package main
 
 import (

@@ -10,7 +10,8 @@ import (
 const about = `a web app asks by touching a file; the host trues itself up
 
 trueup gives a systemd oneshot service a prompt, safe trigger: a touch in a folder
-that a container may write starts it, at most once in 30 s, and no touch is lost.`
+that a container may write starts it, at most once in 30 s, and no touch is lost. Such
+a service is trueup sweep itself: it keeps the targets of a configuration true.`
 
 // helpText is cobra's, in trueup's voice.
 const helpText = `{{with (or .Long .Short)}}{{. | trimTrailingWhitespaces}}
@@ -39,7 +40,7 @@ trueup VERB --help says more{{end}}
 func newRoot(u *ui) *cobra.Command {
 	root := &cobra.Command{
 		Use:     "trueup VERB",
-		Short:   "a prompt, safe trigger for a oneshot service",
+		Short:   "a prompt, safe trigger for a oneshot service, and a reconciler behind it",
 		Long:    about,
 		Example: "  sudo trueup adopt web-reconciler.service --web-group web",
 		Args:    knownVerb,

@@ -34,5 +34,6 @@
 //
 // Not exactly once: a run may be repeated after a kill, so it has to be idempotent. Not an order among requests.
 // Not that a touch in a folder that was moved away under a bind mount arrives. And a request by name is read by
-// the run it asks for, but tickets are covered by runs for everything only.
+// the run it asks for, but tickets are covered by runs for everything only, unless the run shows numbers of its targets
+// (ShowTargets, Status.CoversTarget).
 package trigger
