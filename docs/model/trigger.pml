@@ -36,10 +36,10 @@ byte timers   = TIMERS;
 /* ---- The state ---------------------------------------------------------- */
 
 /*
- * Two writes. Write A is asked for with the sentinel; write B with the sentinel
- * too, or with a request by name: `named` says which, and is settled at the
- * start. Sets of writes are bits. A run for all reads both writes. A run for
- * names reads only what was asked for by name: write A is of another target.
+ * Two writes, of two targets. Write A is asked for with the sentinel; write B
+ * with the sentinel too, or with a request by name: `named` says which, and is
+ * settled at the start. Sets of writes, and of their targets, are bits. A run for
+ * all reads both writes. A run for names reads only what was asked for by name.
  */
 #define A 1
 #define B 2
@@ -73,6 +73,17 @@ bool claim_all;         /* ... for everything, or for names only */
 bool claim_settled;     /* ... or no longer does */
 byte covered;           /* what the outbox may show as settled */
 #define OWED  (claim && !claim_settled)
+
+/*
+ * The ledger of a run that is a sweep, synced as well. It ticks each target by
+ * itself, so a run that fails may still have read for one of them; a retry ticks
+ * what is left, and everything again only if somebody has asked for everything
+ * since. (A plain service has no ledger and reads everything each time.)
+ */
+byte due;               /* targets that were asked for and are not yet ticked */
+byte asked;             /* the last claim under which everything was asked for */
+bool on_record;         /* the ledger has the last claim: what it owed is in `due` */
+bool lags;              /* this run has ticked only what was left: it answers for claim `asked` */
 
 /*
  * Whose claim it is. The product stores $INVOCATION_ID. All that matters is
@@ -129,6 +140,8 @@ byte sweeps;            /* timer starts after everything has come to rest */
 #define CLAIM_WIDENED       13
 #define NOT_UNLINKED        14
 #define OUTBOX_DELETED      15
+#define LATE_TOUCH_STAYED   16
+#define REST_TICKED         17
 
 #ifdef WITNESS
 bool seen;
@@ -328,20 +341,31 @@ inline publish() {
 #define SHOWN  (!out_gone && out_claims >= n)
 #endif
 
+/* Nobody will look at it: the next run asks for everything, or for names. */
+inline forget_what_is_not_on_record() {
+  if :: !on_record -> due = 0; asked = 0 :: else fi
+}
+
+#ifdef RETRY_COVERS_ITS_NUMBER
+#define ANSWERED  n
+#else
+#define ANSWERED  (lags -> asked : n)
+#endif
+
 inline write_settled(of_all) {
   if
 #ifdef SETTLED_BY_NAMES
   :: SHOWN            -> printf("settle: records the success of claim %d\n", n);
                          covered = n
 #else
-  :: of_all && SHOWN  -> printf("settle: records the success of claim %d\n", n);
-                         covered = n
+  :: of_all && SHOWN  -> printf("settle: records the success of claim %d: all before claim %d is read\n", n, ANSWERED);
+                         if :: ANSWERED > covered -> covered = ANSWERED :: else fi
   :: !of_all && SHOWN -> printf("settle: records the success of claim %d, for names: it covers nobody\n", n);
                          SAW(NAMES_SETTLED)
 #endif
   :: !SHOWN           -> printf("settle: records the success of claim %d, never shown: it covers nobody\n", n)
   fi;
-  claim_settled = true
+  claim_settled = true; on_record = false; lags = false; forget_what_is_not_on_record()
 }
 
 /* ---- The path unit and the service -------------------------------------- */
@@ -388,23 +412,32 @@ inline waits() {
     fi }
 }
 
+/* Under a claim for all the sentinel goes, also one that came after the gate had
+   looked: the run is still to read. But not when everything is only owed from
+   before: that run may tick what is left of it, and would not heed the touch. */
+#ifdef SENTINEL_UNDER_RETRY
+#define TAKES_SENTINEL  all
+#else
+#define TAKES_SENTINEL  fresh
+#endif
+
 inline unlink_claimed() {
-  /* The sentinel only under a claim for all: one that came after the gate had
-     looked is otherwise taken away with nobody owing it anything. */
+  /* Never under a claim for names: nobody would owe the sentinel anything. */
 #ifdef SENTINEL_UNDER_NAMES
   atomic { crash();
     if :: sentinel -> printf("gate:   unlinks the sentinel\n"); sentinel = 0 :: else fi };
 #else
   atomic { crash();
     if
-    :: all && sentinel ->
+    :: TAKES_SENTINEL && sentinel ->
          printf("gate:   unlinks the sentinel\n");
          SAW_IF(timer && !saw_sentinel, TIMER_TOOK_SENTINEL);
          sentinel = 0
-    :: all && sentinel && troubles > 0 -> troubles--;
+    :: TAKES_SENTINEL && sentinel && troubles > 0 -> troubles--;
          printf("gate:   cannot unlink the sentinel, nor rename it aside\n");
          SAW(NOT_UNLINKED)
-    :: else
+    :: else ->
+         SAW_IF(all && sentinel, LATE_TOUCH_STAYED)
     fi };
 #endif
   /* Only names that were read. */
@@ -412,9 +445,24 @@ inline unlink_claimed() {
     if :: saw_request -> printf("gate:   unlinks the request\n"); request = 0 :: else fi }
 }
 
+/* Before it reads, a run puts on record what it was asked for: once for each
+   claim, and only if the outbox shows its number. */
 inline reads_world() {
-  printf("run:    reads the world\n");
-  snapshot = (all -> world : world & named)
+  if
+  :: resumes && SHOWN ->
+       printf("run:    reads the world for what is left\n");
+       due = due | (saw_request -> named : 0);
+       lags = true
+  :: all ->             /* a plain service, also where a sweep would tick the rest */
+       printf("run:    reads the world\n");
+       due = BOTH;
+       if :: recorded -> asked = n :: else fi
+  :: !all ->
+       printf("run:    reads the world for names\n");
+       due = named
+  fi;
+  on_record = on_record || (recorded && all && SHOWN);
+  snapshot = world & due
 }
 
 /*
@@ -422,7 +470,7 @@ inline reads_world() {
  * one after the other. Its local variables are what dies with a process.
  */
 proctype Service() {
-  bool all, saw_sentinel, saw_request, recorded, old, timer;
+  bool all, fresh, saw_sentinel, saw_request, recorded, resumes, old, timer;
   byte snapshot;
 
 idle:
@@ -482,8 +530,15 @@ idle:
          fi
     fi;
     /* claim := old claim with what is present; all with names is all. */
-#ifndef FORGETS_OLD_CLAIM
-    all = all || (OWED && claim_all)
+#ifdef FORGETS_OLD_CLAIM
+    fresh = all;
+#else
+    fresh = all && (saw_sentinel || !(OWED && claim_all));
+    all = all || (OWED && claim_all);
+    if
+    :: true
+    :: all && !fresh -> fresh = true    /* failing for a whole sweep interval */
+    fi
 #endif
   };
 
@@ -497,8 +552,10 @@ idle:
 #ifndef NO_CLAIM
        printf("gate:   claims %d, for %e\n", n, (all -> everything : names));
        claim = true; claim_all = all; claim_settled = false; claim_of = MINE;
+       resumes = all && !fresh && on_record;
+       on_record = false; lags = false;
        /* What is in the spool now is owed by the claim (no longer by the touch). */
-       if :: all && sentinel       -> sentinel = OLD :: else fi;
+       if :: fresh && sentinel      -> sentinel = OLD :: else fi;
        if :: saw_request && request -> request = OLD :: else fi;
 #endif
        recorded = true
@@ -507,7 +564,7 @@ idle:
           the standing claim asks, or for everything. */
        printf("gate:   cannot record a claim; it runs all the same\n");
        SAW(NOT_RECORDED);
-       recorded = false;
+       recorded = false; fresh = false;
        all = (OWED -> claim_all : true)
     fi };
 
@@ -542,9 +599,16 @@ idle:
     :: printf("run:    succeeds\n");
        SAW_IF(snapshot == BOTH && read == 0, ONE_RUN_READ_BOTH);
        SAW_IF(old && recorded, RETRY_SUCCEEDED);
-       read = read | snapshot
+       SAW_IF(lags && due != BOTH, REST_TICKED);
+       read = read | snapshot; due = 0
     :: troubles > 0 -> troubles--;
-       printf("run:    fails\n");
+       if
+       :: printf("run:    fails\n")
+       :: on_record && (due & A) -> printf("run:    fails for target B only\n");
+                     read = read | (snapshot & A); due = due & ~A
+       :: on_record && (due & B) -> printf("run:    fails for target A only\n");
+                     read = read | (snapshot & B); due = due & ~B
+       fi;
        goto gone
     fi };
 
@@ -583,9 +647,10 @@ idle:
 
 gone:
   atomic {
-    if :: claim_of == MINE -> claim_of = GONE :: else fi;
-    all = false; saw_sentinel = false; saw_request = false; recorded = false;
-    old = false; timer = false; snapshot = 0;
+    if :: claim_of == MINE -> claim_of = GONE; lags = false :: else fi;
+    forget_what_is_not_on_record();
+    all = false; fresh = false; saw_sentinel = false; saw_request = false;
+    recorded = false; resumes = false; old = false; timer = false; snapshot = 0;
     goto idle
   };
 
