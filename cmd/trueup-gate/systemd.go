@@ -88,8 +88,13 @@ func healPath(o options) error {
 	if found.Result == "resources" { // a loop of links in the spool, which the gate has removed, or this
 		outcome += "; if it dies on, inotify is used up: fs.inotify.max_user_watches, fs.inotify.max_user_instances"
 	}
-	o.gate.Log(trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
+	e := trigger.Event{ID: trigger.MsgDead, Priority: journal.PriAlert,
 		Message: fmt.Sprintf("alarm trigger-dead: %s had died (%s), so touches went unheard until now; %s", path, found.Result, outcome),
-		Fields:  map[string]string{"TRUEUP_UNIT": o.gate.Unit, "TRUEUP_ALARM": "trigger-dead", "TRUEUP_PATH": path, "TRUEUP_RESULT": found.Result}})
+		Fields:  map[string]string{"TRUEUP_UNIT": o.gate.Unit, "TRUEUP_ALARM": "trigger-dead", "TRUEUP_PATH": path, "TRUEUP_RESULT": found.Result}}
+	if found.Told {
+		e.ID, e.Priority, e.Message = trigger.MsgHealed, journal.PriNotice, strings.TrimPrefix(e.Message, "alarm trigger-dead: ")
+		delete(e.Fields, "TRUEUP_ALARM")
+	}
+	o.gate.Log(e)
 	return nil
 }

@@ -25,6 +25,7 @@ const (
 	MsgUnrecorded = "3a9d7e5c1f8b4206c4e2a0d8b6f4e976" // the state folder refuses a claim
 	MsgDamaged    = "b6e0f2d4c8a14719851f3d5b7c9e0a87" // a file in the state folder cannot be read
 	MsgOutbox     = "70c3a5e7d9b14f2b9e8d6c4a2f0e1b98" // the outbox cannot be written
+	MsgHealed     = "c90b7e25d4f14a6c8a3d1e6f5b2c7894" // the path unit had failed, and the alarm was raised before
 	MsgDead       = "f2d8b4a6e0c24c3da7f1e3d5c9b80da9" // alarm trigger-dead: the path unit had failed
 )
 

@@ -18,6 +18,8 @@ type Trouble struct {
 	Seen   []string  `json:"seen,omitempty"`  // what was set right without anybody's help, the last time it happened
 	SeenAt time.Time `json:"seen_at,omitzero"`
 	Spool  string    `json:"spool,omitempty"` // the folder through which the last touch came
+	// Removed is how many entries of the spool were removed that did not belong there, in all.
+	Removed uint64 `json:"removed,omitempty"`
 }
 
 const troubleFile = "trouble"
@@ -46,6 +48,7 @@ func (g *Gate) noteTrouble(s spool, seen present) {
 	var before Trouble
 	_ = readJSON(d, troubleFile, &before) // what cannot be read is written anew
 	g.noteSpool(before.Spool, s, seen)
+	g.trouble.Removed += before.Removed
 	if len(g.trouble.Needs) == 0 && len(before.Needs) == 0 && len(g.trouble.Seen) == 0 && g.trouble.Spool == before.Spool {
 		return
 	}
@@ -121,12 +124,14 @@ func (g *Gate) reportOutbox(err error) {
 // reportTaken says once an activation what the spool held that did not belong there, however much it was.
 func (g *Gate) reportTaken(t taken) {
 	if t.odd != "" {
+		g.trouble.Removed++
 		g.saw("the sentinel was "+t.odd+" and was removed; a touch makes a file", nil)
 	}
 	if t.mended != "" {
 		g.saw("requests/ was made anew: "+t.mended, nil)
 	}
 	if t.strays > 0 {
+		g.trouble.Removed += uint64(t.strays)
 		g.saw(fmt.Sprintf("removed from requests/ what cannot be a request: %d, such as %s", t.strays, strings.Join(t.sample, " ")),
 			map[string]string{"TRUEUP_REMOVED": strconv.Itoa(t.strays), "TRUEUP_NAMES": strings.Join(t.sample, " ")})
 	}

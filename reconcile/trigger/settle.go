@@ -33,6 +33,10 @@ func (g *Gate) Settle(ctx context.Context) error {
 	}
 	settled := state.Settled
 	settled.Covered, settled.CoveredUntil = state.Settled.coveredIn(claim.Epoch)
+	if settled.Epoch != claim.Epoch {
+		settled.Runs = 0
+	}
+	settled.Runs++
 	settled.Epoch, settled.N, settled.Finished = claim.Epoch, claim.N, now(g.Clock)
 	if claim.All {
 		settled.Full = settled.Finished
@@ -41,6 +45,8 @@ func (g *Gate) Settle(ctx context.Context) error {
 		if Published(g.Folders.Outbox, *claim) {
 			settled.raise(coveredBy(d, *claim))
 		}
+	} else if b, said := behind(d, *claim); said == nil {
+		settled.raise(b.Covered, b.Until) // where a target was the last that a run for everything had left behind
 	}
 	settled.Covered = g.bounded(claim.Epoch, settled.Covered)
 	if err := writeDurable(d, settledFile, 0o600, settled); err != nil {

@@ -38,6 +38,7 @@ type Settled struct {
 	Full         Instant   `json:"full"`          // when the last run for everything ended
 	Covered      uint64    `json:"covered"`       // what the outbox may show as settled
 	CoveredUntil time.Time `json:"covered_until"` // wall clock of the claim with that number, for people
+	Runs         uint64    `json:"runs"`          // how many have settled in this epoch
 }
 
 // Instant is one moment on both clocks.

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"time"
 )
 
@@ -70,8 +71,8 @@ func ShowTargets(ctx context.Context, f Folders, c Clock, targets map[string]Tar
 
 const behindFile = "behind"
 
-// Behind says that a run for everything was a success although some tickets below its claim's number are not covered: a
-// target waits for a person, or is held by somebody else.
+// Behind says how far tickets are covered by a run that knows it of each target: one for everything may be a success although a
+// target waits for a person, or is held by somebody else, and one for names may be of the last that others waited for.
 type Behind struct {
 	Epoch   string    `json:"epoch"`
 	Claim   uint64    `json:"claim"`   // of the run that says so
@@ -95,14 +96,21 @@ func LagBehind(state string, b Behind) error {
 // coveredBy is how far a claim's success covers, and the instant of the claim with that number. Where it cannot be read
 // what the run said, it covers nothing.
 func coveredBy(d dir, c Claim) (n uint64, until time.Time) {
-	var b Behind
-	switch err := readJSON(d, behindFile, &b); {
+	switch b, err := behind(d, c); {
+	case err == nil && b.Covered < c.N:
+		return b.Covered, b.Until
 	case err != nil && !missing(err):
 		return 0, time.Time{}
-	case err == nil && b.Epoch == c.Epoch && b.Claim == c.N && b.Covered < c.N:
-		return b.Covered, b.Until
 	}
 	return c.N, c.Claimed
+}
+
+// behind is what the claim's run said; an error that is missing where it said nothing.
+func behind(d dir, c Claim) (b Behind, err error) {
+	if err = readJSON(d, behindFile, &b); err == nil && (b.Epoch != c.Epoch || b.Claim != c.N) {
+		err = fs.ErrNotExist // another run's
+	}
+	return b, err
 }
 
 // raise covers more, and never less.

@@ -67,6 +67,38 @@ func TestSettleCoversNoMoreThanTheRun(t *testing.T) {
 	}
 }
 
+// A run for the one target that held the others' tickets back covers them, as far as it says so, and by itself nothing.
+func TestRunForNamesCoversWhatItSays(t *testing.T) {
+	h := newHost(t)
+	h.claim()
+	h.settle()
+	everything := h.touch()
+	c := h.claim()
+	if err := LagBehind(h.Folders.State, Behind{Epoch: c.Epoch, Claim: c.N}); err != nil {
+		t.Fatal(err)
+	}
+	h.settle()
+	for _, says := range []bool{false, true} {
+		h.touch("web:last")
+		one := h.claim()
+		if one.All {
+			t.Fatalf("claimed %+v", one)
+		}
+		if says {
+			if err := LagBehind(h.Folders.State, Behind{Epoch: one.Epoch, Claim: one.N, Covered: c.N, Until: c.Claimed}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.settle()
+		if h.covers(everything) != says {
+			t.Errorf("covered: %t, and the run has said so: %t", !says, says)
+		}
+	}
+	if s, err := ReadStatus(h.Folders.Outbox); err != nil || s.Settled != c.N || !s.CoveredUntil.Equal(c.Claimed) {
+		t.Errorf("shown: %+v, %v; want claim %d", s, err, c.N)
+	}
+}
+
 // What a run said and cannot be read may have been anything.
 func TestDamagedBehindCoversNothing(t *testing.T) {
 	h := newHost(t)

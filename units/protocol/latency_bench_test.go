@@ -46,8 +46,8 @@ type contender struct {
 }
 
 // BenchmarkTouch measures a lone touch on an idle host until ExecStart= has begun: a C gate and a shell gate that
-// only unlink, and trueup with its folders on a tmpfs, where its fsyncs are free, and on the disk. All in one boot
-// and in turn.
+// only unlink, the C gate behind a path unit with as many watches as trueup's, and trueup with its folders on a tmpfs, where
+// its fsyncs are free, and on the disk. All in one boot and in turn.
 //
 // The target for trueup on the tmpfs is 1.25 times C (A3), and the ratio is reported as tmpfs/c. The benchmark fails
 // only above 1.5: even on an idle machine the medians of 40 touches lie some tenths apart (1.25 on systemd 252, 1.33
@@ -64,6 +64,8 @@ func benchmarkTouch(b *testing.B, v nspawn.Version) {
 	installBench(b, m)
 	contenders := []*contender{
 		byHand(b, m, "c", "/usr/local/bin/unlink1 /bench/c/sentinel"),
+		byHand(b, m, "watches", "/usr/local/bin/unlink1 /bench/watches/sentinel",
+			"DirectoryNotEmpty=/bench/watches/requests", "PathExists=/bench/watches/state/claim"),
 		byHand(b, m, "shell", "/bin/sh -c 'rm -f /bench/shell/sentinel'"),
 		adopted(b, m, "tmpfs", "/run/bench-tmpfs"),
 		adopted(b, m, "disk", "/var/lib/bench-disk"),
@@ -106,15 +108,17 @@ func installBench(b *testing.B, m *nspawn.Machine) {
 	}
 }
 
-// byHand gives a service a path unit and the given gate.
-func byHand(b *testing.B, m *nspawn.Machine, name, gate string) *contender {
+// byHand gives a service a path unit, which may watch more than the sentinel, and the given gate.
+func byHand(b *testing.B, m *nspawn.Machine, name, gate string, more ...string) *contender {
 	b.Helper()
 	g := m.System()
 	dir := "/bench/" + name
-	g.Mkdir(b, dir)
+	g.Mkdir(b, dir+"/requests")
+	g.Mkdir(b, dir+"/state")
+	watches := strings.Join(append(more, "PathExists="+dir+"/sentinel"), "\n")
 	g.WriteUnit(b, "bench-"+name+".service", fmt.Sprintf(
 		"[Service]\nType=oneshot\nExecStartPre=%s\nExecStart=/usr/local/bin/stamp %s/stamp\n[Unit]\nStartLimitIntervalSec=0\n", gate, dir))
-	g.WriteUnit(b, "bench-"+name+".path", fmt.Sprintf("[Path]\nPathExists=%s/sentinel\n", dir))
+	g.WriteUnit(b, "bench-"+name+".path", "[Path]\n"+watches+"\n")
 	g.MustSystemctl(b, "daemon-reload")
 	g.MustSystemctl(b, "start", "bench-"+name+".path")
 	return &contender{name: name, sentinel: m.Path(dir + "/sentinel"), stamp: m.Path(dir + "/stamp")}
