@@ -85,11 +85,13 @@ func TestCannotReadIsNotEmpty(t *testing.T) {
 		"a: \"x\n":                   "not YAML",
 		"a: 1\n---\nb: 2\n":          "more than one document",
 		"a: \xff\n":                  "UTF-8",
+		"a: [1]\nb: 2\na: []\n":      `line 3 has the key "a" for the second time`,
+		"a: [{b: 1, \"b\": []}]\n":   `the key "b" for the second time`,
 	} {
 		_, err := read(t, policy.Source{File: written(t, text)})
 		unknown(t, fmt.Sprintf("%q", text), err, want)
 	}
-	for _, text := range []string{"members: []\n", "{\"members\": []}", "[ada]", "members:\n  - ada\r\n"} {
+	for _, text := range []string{"members: []\n", "{\"members\": []}", "[ada]", "members:\n  - ada\r\n", "[{a: 1}, {a: 2}]\n", "a: {a: {a: 1}}\n1: x\n\"1\": y\n"} {
 		if _, err := read(t, policy.Source{File: written(t, text)}); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -106,7 +108,12 @@ func TestFilesThatAreNone(t *testing.T) {
 	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, policy.Largest+1)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{filepath.Join(dir, "gone"): "no such file", dir: "no regular file", fifo: "no regular file", huge: "8 MiB"} {
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(fifo, link); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{filepath.Join(dir, "gone"): "no such file", dir: "no regular file", fifo: "no regular file", link: "no regular file",
+		"/dev/zero": "no regular file", "/proc/self/environ": "changes while it is read", huge: "8 MiB"} {
 		_, err := read(t, policy.Source{File: path})
 		unknown(t, path, err, want)
 	}
@@ -121,6 +128,8 @@ func TestCommands(t *testing.T) {
 		"signal":  {sh("echo 'a: 1'; kill -9 $$"), "killed"},
 		"silent":  {sh("true"), "empty"},
 		"missing": {policy.Source{Command: []string{"/nowhere/x"}}, "no such file"},
+		"folder":  {policy.Source{Command: []string{"/tmp"}}, "permission denied"},
+		"device":  {policy.Source{Command: []string{"/dev/zero"}}, "permission denied"},
 		"flood":   {sh("yes 'a: 1'"), "8 MiB"},
 		"held":    {sh("echo 'a: 1'; setsid sleep 5 & :"), "still holds its output"},
 	} {

@@ -3,8 +3,6 @@ package policy
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +28,7 @@ type Document struct {
 type Reader struct {
 	ctx    context.Context // a reading belongs to no asker alone, so it ends with the sweep
 	client *http.Client
+	copies string // the folder of what HTTP has answered before; none when empty
 
 	mu       sync.Mutex
 	readings map[string]*reading
@@ -82,12 +81,13 @@ func (r *Reader) reading(s Source, at Moment) *reading {
 	r.readings[key] = begun
 	go func() {
 		defer close(begun.done)
-		doc, err := r.whole(s)
+		err := reconcile.Caught(func() (err error) { // it belongs to no tick, which would catch it
+			begun.doc, err = r.whole(s)
+			return err
+		})
 		if err != nil {
 			begun.err = &reconcile.UnknownError{Err: fmt.Errorf("reading policy %s: %w", s, err)}
-			return
 		}
-		begun.doc = doc
 	}()
 	return begun
 }
@@ -103,8 +103,7 @@ func (r *Reader) whole(s Source) (Document, error) {
 	if err := says(data); err != nil {
 		return Document{}, err
 	}
-	sum := sha256.Sum256(data)
-	return Document{Data: data, Digest: hex.EncodeToString(sum[:])}, nil
+	return Document{Data: data, Digest: digest(data)}, nil
 }
 
 // says tells why a text is no document that somebody wrote whole and meant.
@@ -130,9 +129,31 @@ func says(data []byte) error {
 	if err := rooted(&doc); err != nil {
 		return err
 	}
+	if err := doubled(&doc); err != nil {
+		return err
+	}
 	// In YAML the last line may end anywhere and still be read: `- ali` is a part of `- alice`.
 	if last := text[len(text)-1]; data[len(data)-1] != '\n' && last != '}' && last != ']' {
 		return errors.New("its last line has no end: it was cut off, or its writer has to add a line break")
+	}
+	return nil
+}
+
+// doubled tells of a mapping that says two things under one key: who reads it takes one of them, and nobody knows which was
+// meant.
+func doubled(node *yaml.Node) error {
+	seen := map[string]bool{}
+	for n, child := range node.Content {
+		if key := node.Kind == yaml.MappingNode && n%2 == 0 && child.Kind == yaml.ScalarNode; key {
+			is := child.ShortTag() + " " + child.Value
+			if seen[is] {
+				return fmt.Errorf("line %d has the key %q for the second time", child.Line, child.Value)
+			}
+			seen[is] = true
+		}
+		if err := doubled(child); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// A Source says where a policy comes from: exactly one of file, command and URL.
+// A Source says where a policy comes from: exactly one of file, command, URL and query.
 type Source struct {
 	File    string        `yaml:"file" path:"abs" doc:"a file, which its writer replaces by renaming a new one into its place"`
 	Command []string      `yaml:"command" doc:"a program and its arguments; what it prints is the document, if it exits with 0"`
 	URL     string        `yaml:"url" doc:"an https address, or http on this host"`
+	Query   Query         `yaml:"query" doc:"a database, and what it is asked for"`
 	Redact  []string      `yaml:"redact" doc:"names of variables whose values must not be recorded with what the program complains of"`
 	Timeout time.Duration `yaml:"timeout" max:"1h" doc:"how long reading may take; 30s where nothing is said"`
 }
@@ -30,7 +31,7 @@ const patience = 30 * time.Second
 
 // IsZero tells whether there is no source: the target has no policy.
 func (s Source) IsZero() bool {
-	return s.File == "" && len(s.Command) == 0 && s.URL == "" && len(s.Redact) == 0 && s.Timeout == 0
+	return s.File == "" && len(s.Command) == 0 && s.URL == "" && s.Query.IsZero() && len(s.Redact) == 0 && s.Timeout == 0
 }
 
 // String names the source for people. Of a command it is the program only: arguments are nobody's business.
@@ -40,6 +41,8 @@ func (s Source) String() string {
 		return s.File
 	case len(s.Command) > 0:
 		return "the output of " + s.Command[0]
+	case !s.Query.IsZero():
+		return "a query of " + s.Query.SQLite
 	}
 	return s.URL
 }
@@ -51,13 +54,13 @@ func (s Source) Validate() error {
 	}
 	var errs []error
 	given := 0
-	for _, is := range []bool{s.File != "", len(s.Command) > 0, s.URL != ""} {
+	for _, is := range []bool{s.File != "", len(s.Command) > 0, s.URL != "", !s.Query.IsZero()} {
 		if is {
 			given++
 		}
 	}
 	if given != 1 {
-		errs = append(errs, errors.New("want one of file, command and url"))
+		errs = append(errs, errors.New("want one of file, command, url and query"))
 	}
 	if s.File != "" && !filepath.IsAbs(s.File) {
 		errs = append(errs, fmt.Errorf("file %q is a relative path", s.File))
@@ -75,6 +78,9 @@ func (s Source) Validate() error {
 	}
 	if s.Timeout < 0 {
 		errs = append(errs, fmt.Errorf("timeout %s is negative", s.Timeout))
+	}
+	if !s.Query.IsZero() {
+		errs = append(errs, s.Query.validate()...)
 	}
 	if s.URL != "" {
 		if err := validURL(s.URL); err != nil {
@@ -106,7 +112,7 @@ func loopback(host string) bool {
 
 // key is the same for sources that read the same.
 func (s Source) key() string {
-	parts := []string{strconv.Quote(s.File), strconv.Quote(s.URL), s.Timeout.String()}
+	parts := []string{strconv.Quote(s.File), strconv.Quote(s.URL), strconv.Quote(s.Query.SQLite), strconv.Quote(s.Query.SQL), s.Timeout.String()}
 	for _, arg := range slices.Concat(s.Redact, []string{"--"}, s.Command) {
 		parts = append(parts, strconv.Quote(arg))
 	}
@@ -128,6 +134,8 @@ func (s Source) read(ctx context.Context, r *Reader) ([]byte, error) {
 		return readCommand(ctx, s.Command, s.Redact)
 	case s.URL != "":
 		return r.readURL(ctx, s.URL)
+	case !s.Query.IsZero():
+		return s.Query.read(ctx)
 	}
 	return nil, errors.New("no source is given")
 }

@@ -35,12 +35,18 @@ func (r *Reader) readURL(ctx context.Context, address string) ([]byte, error) {
 	}
 	ask.Header.Set("Accept", "application/yaml, application/json;q=0.9, */*;q=0.5")
 	ask.Header.Set("User-Agent", "trueup")
+	before := r.copyOf(address)
+	if before.Tag != "" {
+		ask.Header.Set("If-None-Match", before.Tag)
+	}
 	answer, err := r.client.Do(ask)
 	if err != nil {
 		return nil, because(ctx, err)
 	}
 	defer answer.Body.Close()
 	switch {
+	case answer.StatusCode == http.StatusNotModified && before.Tag != "":
+		return before.Data, nil
 	case answer.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answers %s", answer.Status)
 	case answer.ContentLength < 0 && answer.ProtoMajor < 2 && !slices.Contains(answer.TransferEncoding, "chunked") && !answer.Uncompressed:
@@ -52,7 +58,11 @@ func (r *Reader) readURL(ctx context.Context, address string) ([]byte, error) {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, errors.New("it was cut off: the connection ended before the document did")
 	}
-	return data, because(ctx, err)
+	if err != nil {
+		return nil, because(ctx, err)
+	}
+	r.keepCopy(address, answer.Header.Get("ETag"), data)
+	return data, nil
 }
 
 // because prefers what ended the context to how that looked from the connection.

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"trueup/reconcile"
 	"trueup/reconcile/policy"
 )
 
@@ -123,5 +125,19 @@ func TestSourceValidate(t *testing.T) {
 		if err := (policy.Source{URL: url}).Validate(); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
+	}
+}
+
+// faulty is a transport with a fault.
+type faulty struct{}
+
+func (faulty) RoundTrip(*http.Request) (*http.Response, error) { panic("nil map") }
+
+// A reading is nobody's own, so that a panic in it would end the whole sweep.
+func TestPanicIsUnknown(t *testing.T) {
+	_, err := policy.NewReader(t.Context(), faulty{}).Read(t.Context(), policy.Source{URL: "http://localhost/"}, policy.Moment{})
+	unknown(t, "a panic", err, "panic: nil map")
+	if p, is := errors.AsType[*reconcile.PanicError](err); !is || !strings.Contains(string(p.Stack), "RoundTrip") {
+		t.Errorf("it does not tell where: %v", err)
 	}
 }
