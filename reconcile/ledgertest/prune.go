@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ func prunings() []archiveTest {
 		{"old runs are cut, and the last ones of each target are not", cutByAgeAndNumber},
 		{"what is open, waits or may have to be recovered is not cut", neverCut},
 		{"a work item is cut when it is done and old", cutItems},
+		{"an item that is used for ever loses its old sessions", cutUsedForEver},
 		{"one call does no more than it is to, and the next goes on", bounded},
 		{"a pruned ledger is sound, and its fences go on", soundAfterPruning},
 	}
@@ -143,6 +145,51 @@ func cutItems(s shelf) {
 	s.work("old", "old") // its name is free again
 }
 
+// cutUsedForEver is a script that works under one name each night.
+func cutUsedForEver(s shelf) {
+	night := func() reconcile.Item {
+		item := s.work("nightly", "db")
+		_, err := s.works().Work(s.Context(), reconcile.WorkOrder{Item: "nightly", Do: reconcile.WorkEnded, By: "ada", Fence: item.Session.Fence})
+		s.must(err)
+		s.store.Advance(24 * time.Hour)
+		return item
+	}
+	for range 40 {
+		night()
+	}
+	open := s.work("nightly", "db")
+	if open.Next() != 40*2+2 || len(open.Events) != 1 {
+		s.Errorf("started for the 41st time as %+v, want its last start alone to be read", open)
+	}
+	s.store.Advance(time.Second)
+	if p := s.prune(reconcile.Retention{Keep: 20*24*time.Hour + time.Hour}); p.Items != 20 || p.More {
+		s.Errorf("pruned %+v, want 20 nights", p)
+	}
+	if kept := bytes.Count(s.export(), []byte(`{"work_events":`)); kept != 20*2+1 {
+		s.Errorf("%d events are left, want those of 20 nights and of the session that is live", kept)
+	}
+	s.sound()
+	again, err := s.works().Work(s.Context(), reconcile.WorkOrder{Item: "nightly", Do: reconcile.WorkCheckpointed, By: "ada", Fence: open.Session.Fence, For: 100 * month})
+	if err != nil || again.Next() != open.Next()+1 {
+		s.Errorf("the live session is checkpointed as %+v, %v", again, err)
+	}
+	s.store.Advance(month)
+	s.prune(reconcile.Retention{Keep: time.Hour})
+	if got, err := s.works().Item(s.Context(), "nightly"); err != nil || got.State != reconcile.InProgress || len(got.Events) != 2 {
+		s.Errorf("the open item is %+v, %v", got, err)
+	}
+	s.reserved(bid("test:one", "db"))
+	s.sound()
+}
+
+// sound wants a ledger without flaws.
+func (s shelf) sound() {
+	s.Helper()
+	if found, err := s.archive().Inspect(s.Context()); err != nil || len(found) > 0 {
+		s.Errorf("flaws %+v, %v", found, err)
+	}
+}
+
 func bounded(s shelf) {
 	l := s.started("test:one")
 	facts := make([]reconcile.Fact, 1200) // more than one transaction cuts, beside the others
@@ -170,9 +217,7 @@ func soundAfterPruning(s shelf) {
 	last := s.started("test:two")
 	s.closed(last, false)
 	s.prune(reconcile.Retention{Keep: time.Hour})
-	if found, err := s.archive().Inspect(s.Context()); err != nil || len(found) > 0 {
-		s.Errorf("flaws %+v, %v", found, err)
-	}
+	s.sound()
 	if next := s.grant("test:two").Lease; next.Fence <= last.Fence {
 		s.Errorf("fence %d after %d", next.Fence, last.Fence)
 	}

@@ -22,6 +22,8 @@ func work() []test {
 		{"a session outlives the process that began it", workOutlivesProcess},
 		{"a pause does not expire", workPause},
 		{"an item that is done may be started again", workAgain},
+		{"an item that says without end how far it is stays readable", workEndless},
+		{"an item that can be read is not discarded", workNotDiscarded},
 	}
 }
 

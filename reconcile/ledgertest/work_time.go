@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"errors"
 	"time"
 
 	"trueup/reconcile"
@@ -84,11 +85,41 @@ func workPause(b bench) {
 	b.is(reconcile.WorkDone, false)
 }
 
+// workEndless is a script that checkpoints each minute and is never done.
+func workEndless(b bench) {
+	f := b.begin("test:one").Session.Fence
+	for range 60 {
+		b.work(w(reconcile.WorkCheckpointed, f))
+	}
+	if i := b.item(); len(i.Events) > 55 || i.Next() != 62 || i.Events[0].Type != reconcile.WorkStarted || i.Note != "checkpointed" {
+		b.Errorf("%d events are left of 61, from %+v on", len(i.Events), i.Events[0])
+	}
+	b.work(w(reconcile.WorkBlocked, f))
+	f = b.work(w(reconcile.WorkUnblocked, 0)).Session.Fence
+	b.work(w(reconcile.WorkCheckpointed, f))
+	b.is(reconcile.InProgress, true)
+}
+
+func workNotDiscarded(b bench) {
+	b.refused(b.works().Discard(b.Context(), "disk"), reconcile.ErrNoItem)
+	f := b.begin("test:one").Session.Fence
+	for _, state := range []reconcile.WorkState{reconcile.InProgress, reconcile.WorkDone} {
+		err := b.works().Discard(b.Context(), "disk")
+		if unfit, is := errors.AsType[*reconcile.UnfitError](err); !is || unfit.State != state {
+			b.Errorf("got %v, want it refused since the item is %s", err, state)
+		}
+		b.is(state, state == reconcile.InProgress)
+		if state == reconcile.InProgress {
+			b.work(w(reconcile.WorkEnded, f))
+		}
+	}
+}
+
 func workAgain(b bench) {
 	first := b.begin("x")
 	b.work(w(reconcile.WorkEnded, first.Session.Fence))
 	second := b.begin("y")
-	if second.Session.Fence <= first.Session.Fence || len(second.Events) != 3 || second.Reserves([]reconcile.Scope{"x"}) != nil {
+	if second.Session.Fence <= first.Session.Fence || len(second.Events) != 1 || second.Next() != 4 || second.Reserves([]reconcile.Scope{"x"}) != nil {
 		b.Errorf("started again as %+v", second)
 	}
 	b.grant("x:free", "x")

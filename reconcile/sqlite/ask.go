@@ -11,6 +11,9 @@ func (t *tx) ask(a reconcile.Ask) error {
 	if err != nil {
 		return err
 	}
+	if err := t.tallyAsks(n, a.Targets); err != nil {
+		return err
+	}
 	args := append([]any{int64(n), stamp(t.now), a.Reason}, claimArgs(a.Claim)...)
 	if a.Claim == nil {
 		n = 0

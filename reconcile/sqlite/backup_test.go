@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"trueup/reconcile"
 )
@@ -96,7 +97,7 @@ func TestBackupKeepsWhatIsThere(t *testing.T) {
 	if info, err := os.Stat(backup); err != nil || info.Mode() != 0o600 {
 		t.Errorf("the backup is %v, %v", info.Mode(), err)
 	}
-	for pragma, want := range map[string]int64{"auto_vacuum": incremental, "application_id": application, "user_version": 3} {
+	for pragma, want := range map[string]int64{"auto_vacuum": incremental, "application_id": application, "user_version": int64(latest(t))} {
 		if got := number(t, backup, "PRAGMA "+pragma); got != want {
 			t.Errorf("the backup's %s is %d, want %d", pragma, got, want)
 		}
@@ -166,7 +167,7 @@ func TestCopiesLeap(t *testing.T) {
 			path, backup, last := grown(t, 3)
 			shell(t, path, ".restore "+backup)
 			return path, last
-		}, false},
+		}, true},
 		"its own backup in place of the file": {func(t *testing.T) (string, reconcile.Fence) {
 			path, backup, last := grown(t, 3)
 			command(t, "rm", path+"-wal", path+"-shm")
@@ -196,10 +197,10 @@ func TestCopiesLeap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path, last := c.made(t)
-			for range 2 { // and not a second time
+			for round := range 2 { // and not a second time
 				s := reopen(t, path)
 				l := try(t, s, "test:new")
-				if l.Refused != nil || l.Lease.Fence <= last || far(l.Lease.Fence) != c.leaps || l.Lease.Fence > leap+1000 {
+				if l.Refused != nil || l.Lease.Fence <= last || far(l.Lease.Fence) != c.leaps || round == 1 && l.Lease.Fence > last+1000 {
 					t.Errorf("granted %+v after fence %d", l, last)
 				}
 				last = l.Lease.Fence
@@ -234,6 +235,83 @@ func TestBackupPutBackUnderAProcess(t *testing.T) {
 	taken(t, other, "test:one", false)
 	if err := other.Check(t.Context(), l.Fence); !errors.Is(err, reconcile.ErrLeaseLost) {
 		t.Errorf("the old fence: %v", err)
+	}
+}
+
+// TestRestoredInPlace: a backup that was put back into the ledger's own file, under processes that held leases and sessions
+// then and live on, gives them nothing back (LCK-20).
+func TestRestoredInPlace(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := reopen(t, path)
+	l := try(t, s, "test:one").Lease
+	order := reconcile.WorkOrder{Item: "disk", Do: reconcile.WorkStarted, By: "ada", Scopes: []reconcile.Scope{"x"}, For: time.Hour}
+	item := must(s.Work(t.Context(), order))(t)
+	pause := reconcile.WorkOrder{Item: "pause", Do: reconcile.WorkStarted, By: "ada", Scopes: []reconcile.Scope{"p"}}
+	must(s.Work(t.Context(), pause))(t)
+	backup := path + ".backup"
+	if err := s.Backup(t.Context(), backup); err != nil {
+		t.Fatal(err)
+	}
+	ends := must(s.Settle(t.Context(), []reconcile.Settlement{{Lease: l}}))(t)
+	order.Do, order.Fence = reconcile.WorkEnded, item.Session.Fence
+	must(s.Work(t.Context(), order))(t)
+	since := try(t, s, "test:one").Lease // somebody else's by now
+	if ends[0] != nil {
+		t.Fatal(ends)
+	}
+	shell(t, path, ".restore "+backup)
+	if err := s.Check(t.Context(), l.Fence); !errors.Is(err, reconcile.ErrLeaseLost) {
+		t.Errorf("a lease that was given back is live before anybody writes: %v", err)
+	}
+	if err := s.RenewWork(t.Context(), "disk", item.Session.Fence, time.Hour); !errors.Is(err, reconcile.ErrLeaseLost) {
+		t.Errorf("a session that was over is renewed: %v", err)
+	}
+	if err := s.Check(t.Context(), l.Fence); !errors.Is(err, reconcile.ErrLeaseLost) {
+		t.Errorf("a lease that was given back is live: %v", err)
+	}
+	if a := try(t, s, "test:one"); a.Refused != nil || a.Lease.Fence <= since.Fence {
+		t.Errorf("granted %+v after fence %d", a, since.Fence)
+	}
+	items := must(s.Items(t.Context()))(t)
+	if len(items) != 2 || items[0].State != reconcile.Blocked || items[1].State != reconcile.InProgress {
+		t.Errorf("items %+v, want the one with a time blocked and the pause to go on", items)
+	}
+}
+
+// TestRestoredAgain: the same backup, restored twice where nothing tells what was drawn meanwhile, draws each number once.
+func TestRestoredAgain(t *testing.T) {
+	t.Parallel()
+	for name, year := range map[string]int{"by the clock": 2026, "with a clock that is behind": 1970} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path, backup := filepath.Join(dir, "state.db"), filepath.Join(dir, "backup.db")
+			ran(t, reopen(t, path), "test:one", 3, 10)
+			if err := reopen(t, path).Backup(t.Context(), backup); err != nil {
+				t.Fatal(err)
+			}
+			drawn := map[reconcile.Fence]bool{}
+			now := time.Date(year, 11, 29, 14, 2, 11, 0, time.UTC)
+			var last reconcile.Fence
+			for round := range 3 {
+				here := filepath.Join(t.TempDir(), "state.db")
+				shell(t, here, ".restore "+backup)
+				now = now.Add(time.Second)
+				s, err := Open(t.Context(), here, Options{Clock: func() time.Time { return now }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for n := range 10 {
+					f := try(t, s, reconcile.Key(fmt.Sprint("test:", n))).Lease.Fence
+					if drawn[f] || year == 2026 && f <= last {
+						t.Errorf("round %d draws %d again, or after %d", round, f, last)
+					}
+					drawn[f], last = true, f
+				}
+				s.Close()
+			}
+		})
 	}
 }
 

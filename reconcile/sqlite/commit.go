@@ -35,8 +35,14 @@ func (s *Store) Commit(ctx context.Context, b reconcile.Batch) error {
 				return err
 			}
 		}
+		if err := t.tallyStrange(b.Strange); err != nil {
+			return err
+		}
 		if len(b.Forget) > 0 {
 			if _, err := t.exec("DELETE FROM standings WHERE target IN (SELECT value FROM json_each(?))", list(b.Forget)); err != nil {
+				return err
+			}
+			if err := t.tallyForgotten(); err != nil {
 				return err
 			}
 		}

@@ -59,6 +59,9 @@ func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer,
 			return nil, fmt.Errorf("leasing %s: %w", b.Target, err)
 		}
 	}
+	if err := t.handOver(bids, answers, session); err != nil {
+		return nil, err
+	}
 	if len(targets) == 0 {
 		return answers, nil
 	}
@@ -72,6 +75,34 @@ func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer,
 		}
 	}
 	return answers, err
+}
+
+// handOver counts what was refused for what another process or a person holds. What this one holds itself it gives back.
+func (t *tx) handOver(bids []reconcile.Bid, answers []reconcile.Answer, session string) error {
+	ours := map[reconcile.RunID]bool{}
+	var over []reconcile.Key
+	for i, a := range answers {
+		by, reserved := a.Refused.(*reconcile.ReservedError)
+		if !reserved {
+			continue
+		}
+		if len(ours) == 0 {
+			ours[""] = false // read once
+			err := t.each("SELECT run FROM leases WHERE session = ? AND boot = ?", func(scan scanner) error {
+				var run reconcile.RunID
+				err := scan(&run)
+				ours[run] = true
+				return err
+			}, session, t.s.session.boot)
+			if err != nil {
+				return err
+			}
+		}
+		if !ours[by.Run] {
+			over = append(over, bids[i].Target)
+		}
+	}
+	return t.tallyHandedOver(over)
 }
 
 // upcoming is the number that will be drawn next. Nobody else draws before this transaction ends.
@@ -108,7 +139,7 @@ func (t *tx) holdersOf(wanted []reconcile.Scope) (map[reconcile.Scope]reconcile.
 
 // What keeps its scopes without a live session shows who held them last.
 const holdersSQL = `
-SELECT scope, coalesce(leases.run, ''), coalesce(s.item, ''), coalesce(leases.holder, s.holder),
+SELECT scope, coalesce(leases.run, ''), coalesce(s.item, ''), coalesce(leases.holder, s.holder, ''),
 	coalesce(leases.until, CASE WHEN s.state = 'active' THEN s.until END)
 FROM scopes LEFT JOIN leases USING (fence)
 LEFT JOIN work_sessions AS s ON s.fence = (SELECT max(fence) FROM work_sessions WHERE item = scopes.item)

@@ -14,7 +14,8 @@ type Health struct {
 	Schema  int    // the last migration done
 	Journal string // the journal mode: wal
 	Lapsed  []reconcile.Lease
-	Dead    int // sessions whose process has died; the next one that takes a lease clears them away
+	Free    int64 // bytes that are free and that no sweep gives back; see Prune
+	Dead    int   // sessions whose process has died; the next one that takes a lease clears them away
 }
 
 // Health looks at the database and changes nothing.
@@ -28,6 +29,13 @@ func (s *Store) Health(ctx context.Context) (h Health, err error) {
 		}
 	}
 	h.Dead = s.session.dead()
+	err = s.query(ctx, "looking at the space", `SELECT CASE WHEN auto_vacuum <> ? AND free.freelist_count * 4 > page_count
+			AND (page_count - free.freelist_count) * page_size > ? THEN free.freelist_count * page_size ELSE 0 END
+		FROM pragma_auto_vacuum, pragma_freelist_count AS free, pragma_page_count, pragma_page_size`,
+		func(scan scanner) error { return scan(&h.Free) }, incremental, s.little)
+	if err != nil {
+		return h, err
+	}
 	h.Lapsed, err = s.lapsed(ctx)
 	return h, err
 }

@@ -27,10 +27,11 @@ func Import(ctx context.Context, path string, from io.Reader) error {
 	if err == nil {
 		err = errors.Join(localDisk(filepath.Dir(path), statfs), trusted(filepath.Dir(path), os.Geteuid()))
 	}
-	for _, beside := range []string{"", "-wal", "-journal"} { // a log without its database would be taken for the new one's
-		if _, stat := os.Lstat(path + beside); err == nil && stat == nil {
-			err = fmt.Errorf("%s is there: %w", path+beside, fs.ErrExist)
-		}
+	if _, there := os.Lstat(path); err == nil && there == nil {
+		err = fmt.Errorf("%s is there: %w", path, fs.ErrExist)
+	}
+	if left := logLeft(path); err == nil && left != nil {
+		err = fmt.Errorf("%w: %w", left, fs.ErrExist)
 	}
 	if err == nil {
 		err = NewFile(path, 0o640, func(f *os.File) error { return load(ctx, f.Name(), from) })
@@ -41,16 +42,27 @@ func Import(ctx context.Context, path string, from io.Reader) error {
 	return nil
 }
 
-// load fills a database that nobody else sees. It is synced when it is whole, so nothing needs to be while it is not.
-func load(ctx context.Context, path string, from io.Reader) error {
+// unseen opens a database that nobody else sees. It is synced when it is whole, so nothing needs to be while it is not.
+func unseen(path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", dsn(path, "rw", 0, "auto_vacuum(2)", "journal_mode(off)", "synchronous(off)", "foreign_keys(1)"))
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
+// load fills a database.
+func load(ctx context.Context, path string, from io.Reader) error {
+	db, err := unseen(path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	db.SetMaxOpenConns(1)
 	i := &importer{db: db, lines: bufio.NewReaderSize(from, 1<<20), into: map[string]*intake{}}
 	err = i.all(ctx)
+	if m, is := errors.AsType[*misfit](err); is {
+		i.n -= 1 + m.after // it is told when its story ends, with the row after it
+	}
 	if err != nil && i.n > 0 {
 		err = fmt.Errorf("line %d: %w", i.n, err)
 	}
@@ -71,7 +83,11 @@ type importer struct {
 
 func (i *importer) all(ctx context.Context) error {
 	var h header
-	if err := i.next(&h); err != nil {
+	var first json.RawMessage
+	if err := i.next(&first); err != nil {
+		return err
+	}
+	if err := strict(first, &h); err != nil {
 		return err
 	}
 	texts, err := steps()
@@ -84,7 +100,10 @@ func (i *importer) all(ctx context.Context) error {
 		return fmt.Errorf("its version %d and schema %d are newer than this trueup, which knows %d and %d: install the newer trueup",
 			h.Version, h.Schema, exportVersion, len(texts))
 	}
-	if err := i.migrate(ctx, texts[:h.Schema], h.Schema); err != nil {
+	if err := drawable(h.Fence); err != nil {
+		return err
+	}
+	if err := build(ctx, i.db, texts[:h.Schema], h.Schema); err != nil {
 		return err
 	}
 	if _, err := i.db.ExecContext(ctx, "BEGIN"); err != nil {
@@ -100,13 +119,13 @@ func (i *importer) all(ctx context.Context) error {
 	if _, err := i.db.ExecContext(ctx, "COMMIT"); err != nil {
 		return err
 	}
-	return i.migrate(ctx, texts[h.Schema:], len(texts))
+	return build(ctx, i.db, texts[h.Schema:], len(texts))
 }
 
-// migrate does some migrations, which bring the schema to a number.
-func (i *importer) migrate(ctx context.Context, texts []string, to int) error {
+// build does some migrations, which bring the schema to a number.
+func build(ctx context.Context, db *sql.DB, texts []string, to int) error {
 	for _, text := range append(slices.Clone(texts), fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", to, application)) {
-		if _, err := i.db.ExecContext(ctx, text); err != nil {
+		if _, err := db.ExecContext(ctx, text); err != nil {
 			return err
 		}
 	}
@@ -116,17 +135,17 @@ func (i *importer) migrate(ctx context.Context, texts []string, to int) error {
 // body reads rows until the export says that it ends.
 func (i *importer) body(ctx context.Context) error {
 	for {
-		var row map[string]json.RawMessage
+		var row members
 		if err := i.next(&row); err != nil {
 			return err
 		}
-		if end, is := row["end"]; is && len(row) == 1 {
+		if len(row) != 1 {
+			return fmt.Errorf("it has %d rows, and not one", len(row))
+		}
+		if end, is := row["end"]; is {
 			return i.end(end)
 		}
 		for name, values := range row {
-			if len(row) > 1 {
-				return errors.New("it has more than one row")
-			}
 			if err := i.row(ctx, name, values); err != nil {
 				return fmt.Errorf("table %s: %w", name, err)
 			}
@@ -137,7 +156,7 @@ func (i *importer) body(ctx context.Context) error {
 
 func (i *importer) end(text json.RawMessage) error {
 	var last ending
-	if err := json.Unmarshal(text, &last.End); err != nil {
+	if err := strict(text, &last.End); err != nil {
 		return err
 	}
 	if last.End.Rows != i.rows {

@@ -17,6 +17,8 @@ import (
 const (
 	doRestore = "restore a backup, see docs/ledger.md#backups"
 	doNothing = "nothing is decided on it, and the rest goes on; a newer trueup may read it, or a backup has it whole"
+	doAge     = "nothing is decided on what was before its last start; it goes with ledger.keep"
+	doDiscard = "nothing is decided on it, and what it holds stays held; a newer trueup may read it; else give that back: trueup work discard "
 	doSweep   = "the next sweep sets it right; if it does not, restore a backup, see docs/ledger.md#backups"
 )
 
@@ -36,16 +38,19 @@ func (s *Store) Inspect(ctx context.Context) (flaws []reconcile.Flaw, err error)
 func sound(ctx context.Context, q querier) error {
 	flaws, err := inspect(ctx, q)
 	if err == nil && len(flaws) > 0 {
-		f := flaws[0]
-		err = fmt.Errorf("%s: %s (of %d things that are wrong with it)", f.Where, f.What, len(flaws))
+		f, more := flaws[0], ""
+		if len(flaws) > 1 {
+			more = fmt.Sprintf(" (the first of %d things that are wrong with it)", len(flaws))
+		}
+		err = fmt.Errorf("%s: %s%s", f.Where, f.What, more)
 	}
 	return err
 }
 
 // inspect looks at everything. Where damage keeps it from one thing it goes on to the next.
 func inspect(ctx context.Context, q querier) (flaws []reconcile.Flaw, err error) {
-	i := &inspector{ctx: ctx, q: q}
-	for _, look := range []func() error{i.file, i.runs, i.items, i.rules} {
+	i := &inspector{ctx: ctx, q: q, running: map[reconcile.RunID]reconcile.Lease{}, open: map[reconcile.ItemID]*held{}}
+	for _, look := range []func() error{i.file, i.runs, i.items, i.tables, i.reservations, i.rules} {
 		err := look()
 		switch refused, is := errors.AsType[*driver.Error](err); {
 		case err == nil:
@@ -62,6 +67,9 @@ type inspector struct {
 	ctx   context.Context
 	q     querier
 	flaws []reconcile.Flaw
+
+	running map[reconcile.RunID]reconcile.Lease // runs that have not ended, as their events have it
+	open    map[reconcile.ItemID]*held          // work items that are not done, likewise
 }
 
 func (i *inspector) flaw(where, what, do string) {
@@ -106,6 +114,9 @@ func (i *inspector) runs() error {
 	s := &story{}
 	s.told = func(h reconcile.History, _ reconcile.Item, err error) error {
 		where := "run " + s.id
+		if err == nil && h.Phase == reconcile.Running {
+			i.running[h.Lease.Run] = h.Lease
+		}
 		switch {
 		case err != nil:
 			i.flaw(where, err.Error(), doNothing)
@@ -136,50 +147,26 @@ func (i *inspector) runs() error {
 	return errors.Join(err, s.end())
 }
 
-// items folds every work item, and holds it against those that are not done.
-func (i *inspector) items() error {
-	var open bool
-	s := &story{}
-	s.told = func(_ reconcile.History, item reconcile.Item, err error) error {
-		where := "work item " + s.id
-		switch {
-		case err != nil:
-			i.flaw(where, err.Error(), doNothing)
-		case open != (item.State != reconcile.WorkDone):
-			i.flaw(where, fmt.Sprintf("its events say %s, and the table of items the contrary", item.State), doRestore)
-		}
-		return nil
-	}
-	err := i.each(`SELECT item, seq, at, type, data, work_items.item IS NOT NULL
-		FROM work_events LEFT JOIN work_items USING (item) ORDER BY item, seq`, func(scan scanner) error {
-		values := make([]any, 5)
-		var is bool
-		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &is); err != nil {
-			return err
-		}
-		err := s.row("work_events", values)
-		open = is
-		return err
-	})
-	return errors.Join(err, s.end())
-}
-
-// rules are what tables must not say of one another. Each query finds places.
+// rules are what tables must not say of one another. Each query finds places, and the name that the remedy ends with.
 func (i *inspector) rules() error {
 	for _, r := range []struct{ query, what, do string }{
-		{"SELECT 'run ' || run FROM runs WHERE run NOT IN (SELECT run FROM events)", "it was opened and has no events", doRestore},
-		{"SELECT 'run ' || run FROM leases WHERE fence NOT IN (SELECT fence FROM scopes WHERE fence IS NOT NULL)", "its lease holds no scope", doSweep},
-		{"SELECT 'work item ' || item FROM work_items WHERE item NOT IN (SELECT item FROM work_events)", "it has no events", doRestore},
-		{`SELECT 'fence ' || max(fence) FROM (
+		{"SELECT 'run ' || run, '' FROM runs WHERE run NOT IN (SELECT run FROM events)", "it was opened and has no events", doRestore},
+		{"SELECT 'run ' || run, '' FROM leases WHERE fence NOT IN (SELECT fence FROM scopes WHERE fence IS NOT NULL)", "its lease holds no scope", doSweep},
+		{"SELECT 'work item ' || item, item FROM work_items WHERE item NOT IN (SELECT item FROM work_events)", "it has no events", doDiscard},
+		{`SELECT 'fence ' || max(fence), '' FROM (
 			SELECT max(fence) AS fence FROM runs UNION ALL SELECT max(fence) FROM leases UNION ALL SELECT max(fence) FROM work_sessions
 			UNION ALL SELECT max(asked, covered, claim_asked) FROM standings
 		) HAVING max(fence) > (SELECT last FROM sequence)`, "it was drawn, and the sequence is behind it", doRestore},
-		{"SELECT 'record ' || family || ' ' || key FROM records WHERE NOT json_valid(CAST(value AS TEXT))", "its value is no JSON", doRestore},
+		{"SELECT 'record ' || family || ' ' || key, '' FROM records WHERE NOT json_valid(CAST(value AS TEXT))", "its value is no JSON", doRestore},
+		{`SELECT 'record ' || family || ' ' || key, '' FROM records
+			WHERE CASE WHEN json_valid(CAST(value AS TEXT)) THEN json_type(CAST(value AS TEXT), '$.run') END <> 'text'`, "its value names a run by what is no text", doRestore},
+		{`SELECT 'tally of ' || target, '' FROM tallies WHERE min(waiting, taken, requests, ran, coalesced, held, handed_over, dropped,
+			ticks_ok, ticks_failing, ticks_held, ticks_unknown, ticks_limited, ticks_expired) < 0`, "it counts below zero", doRestore},
 	} {
 		err := i.each(r.query, func(scan scanner) error {
-			var where string
-			err := scan(&where)
-			i.flaw(where, r.what, r.do)
+			var where, name string
+			err := scan(&where, &name)
+			i.flaw(where, r.what, r.do+name)
 			return err
 		})
 		if err != nil {

@@ -93,6 +93,9 @@ func (t *tx) expire(l reconcile.Lease, why string) error {
 			return err
 		}
 	}
+	if err := t.tallyTicks([]tallied{{Target: l.Target, Fence: l.Fence, State: reconcile.Lapse}}); err != nil {
+		return err
+	}
 	known, err := t.standings([]reconcile.Key{l.Target})
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (t *tx) attend() (name string, err error) {
 	return name, err
 }
 
-// Renew is as reconcile.Ledger says.
+// Renew is as reconcile.Ledger says. In a database that is no longer at its path every lease is lost.
 func (s *Store) Renew(ctx context.Context, fences []reconcile.Fence, ttl time.Duration) (lost []reconcile.Fence, err error) {
 	if len(fences) == 0 {
 		return nil, nil
@@ -66,7 +66,10 @@ func (s *Store) Renew(ctx context.Context, fences []reconcile.Fence, ttl time.Du
 		}
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && s.writer != nil && s.writer.stands() != nil:
+		return fences, err
+	case err != nil:
 		return nil, err
 	}
 	return lost, nil

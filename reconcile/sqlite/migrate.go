@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 )
 
 //go:embed migrations/*.sql
@@ -44,6 +45,11 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil || have == len(texts) {
 			return err
 		}
+		if have == 0 {
+			if err := s.begins(); err != nil {
+				return err
+			}
+		}
 		err = s.writer.transact(ctx, func() error {
 			// Another process may have done the step since.
 			now, err := schema(s.writer.value, len(texts))
@@ -65,6 +71,28 @@ func (s *Store) migrate(ctx context.Context) error {
 	}
 }
 
+// begins refuses a database without tables that had some: what was reserved and paused in it is gone with them.
+func (s *Store) begins() error {
+	n, err := readNote(s.path)
+	if err == nil && n.last > 0 {
+		err = fmt.Errorf("it is empty, and numbers up to %d were drawn in it: restore a backup, or move %s away to begin anew without what was reserved and paused, see docs/ledger.md",
+			n.last, filesOf(s.path))
+	}
+	return err
+}
+
+// emptied refuses a file that has lost everything, by its size: SQLite would remove the log of an empty database when it
+// opens it, and with it what was committed last.
+func (s *Store) emptied() error {
+	if info, err := os.Stat(s.path); err != nil || info.Size() > 0 {
+		return nil // what is not there is another matter
+	}
+	if err := s.begins(); err != nil {
+		return err
+	}
+	return logLeft(s.path)
+}
+
 // known refuses a schema that this program cannot read.
 func (s *Store) known(ctx context.Context) error {
 	texts, err := steps()
@@ -75,6 +103,9 @@ func (s *Store) known(ctx context.Context) error {
 		err = s.db.QueryRowContext(ctx, query).Scan(&n)
 		return n, err
 	}, len(texts))
+	if err == nil && have == 0 {
+		err = s.begins()
+	}
 	if err == nil && have < len(texts) {
 		err = fmt.Errorf("its schema %d is older than this trueup, which reads %d: the next sweep brings it up to date", have, len(texts))
 	}

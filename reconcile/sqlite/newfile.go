@@ -12,10 +12,14 @@ import (
 
 // NewFile makes a file that is there whole or not at all, whatever ends the process meanwhile: write fills a file of
 // another name in the same folder, which then is synced and takes the name. What has the name already stays, and the
-// error is fs.ErrExist. A kill leaves that other file behind, named .NAME.*.part.
+// error is fs.ErrExist. A kill leaves that other file behind, named .NAME.*.part. For root a folder of somebody else, who
+// could put a link in that file's place, is an error that is fs.ErrPermission.
 func NewFile(name string, mode fs.FileMode, write func(f *os.File) error) (err error) {
 	if _, err := os.Lstat(name); err == nil {
 		return &fs.PathError{Op: "creating", Path: name, Err: fs.ErrExist}
+	}
+	if err := trusted(filepath.Dir(name), os.Geteuid()); err != nil {
+		return fmt.Errorf("creating %s: %w", name, err)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.part")
 	if err != nil {

@@ -31,11 +31,11 @@ type Options struct {
 // A Store is a ledger in a file. It is used by many goroutines at once.
 type Store struct {
 	path     string
-	identity string // of the file, see mark; empty when opened for reading
 	holder   string
 	clock    func() time.Time
 	quota    int64 // of logs, in bytes; none when zero
 	patience time.Duration
+	little   int64      // how much of a database a sweep writes anew
 	db       *sql.DB    // readers
 	reads    statements // of db
 	writer   *writer    // nil when opened for reading
@@ -50,6 +50,7 @@ var (
 
 const (
 	patience = 10 * time.Second
+	little   = 64 << 20 // bytes that are written anew within a second or so
 	walLimit = 16 << 20 // bytes of log that stay on the disk after a burst
 	readers  = 4
 )
@@ -67,7 +68,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Patience == 0 {
 		o.Patience = patience
 	}
-	s := &Store{path: path, holder: o.Holder, clock: o.Clock, quota: o.Logs, patience: o.Patience, session: session{dir: path + ".sessions", boot: bootID()}}
+	s := &Store{path: path, holder: o.Holder, clock: o.Clock, quota: o.Logs, patience: o.Patience, little: little, session: session{dir: path + ".sessions", boot: bootID()}}
 	if err := s.open(ctx, o); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("opening ledger %s: %w", path, err)
@@ -81,17 +82,22 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	}
 	if o.ReadOnly || o.Existing {
 		if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("there is no ledger yet: %w", err)
+			return s.none(err)
 		} else if err != nil {
 			return err
+		}
+	}
+	for _, refuse := range []func() error{func() error { return regular(s.path) }, s.emptied} { // before SQLite looks at it
+		if err := refuse(); err != nil {
+			return unwritable(err)
 		}
 	}
 	if !o.ReadOnly {
 		if err := trusted(filepath.Dir(s.path), os.Geteuid()); err != nil {
 			return err
 		}
-		if err := prepare(s.path); err != nil {
-			return unwritable(err)
+		if err := prepare(ctx, s.path); err != nil {
+			return unwritable(explain(err))
 		}
 		if s.writer, err = openWriter(ctx, s.path, o.Patience); err != nil {
 			return unwritable(explain(err))
@@ -109,7 +115,18 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	if o.ReadOnly {
 		return explain(s.known(ctx))
 	}
-	return unwritable(s.mend(ctx))
+	return unwritable(s.resumeAtOpen(ctx))
+}
+
+// none says that there is no ledger, or no longer.
+func (s *Store) none(err error) error {
+	if left := logLeft(s.path); left != nil {
+		return fmt.Errorf("%w: %w", left, err)
+	}
+	if n, noteErr := readNote(s.path); noteErr == nil && n.last > 0 {
+		return fmt.Errorf("it is gone, and numbers up to %d were drawn in it: restore a backup, or the next sweep begins anew without what was reserved and paused, see docs/ledger.md: %w", n.last, err)
+	}
+	return fmt.Errorf("there is no ledger yet: %w", err)
 }
 
 // Close ends the store and this process's session: leases that it still holds are lapsed by whoever writes next.
@@ -128,16 +145,36 @@ func (s *Store) Close() error {
 // now is the store's clock as the database keeps it: in microseconds.
 func (s *Store) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
-// prepare creates the database's file, for its owner and group only: logs are nobody else's business.
-func prepare(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o640)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // it is not opened here: closing it would drop SQLite's locks on it in this process
-	}
-	if err != nil {
+// prepare creates the database, for its owner and group only: logs are nobody else's business. It is there with all its
+// tables at once, so that one without them has lost them.
+func prepare(ctx context.Context, path string) error {
+	left := logLeft(path) // before the database is looked for: somebody else may be making it, and its log
+	err := NewFile(path, 0o640, func(f *os.File) error {
+		if left != nil {
+			return left
+		}
+		return create(ctx, f.Name())
+	})
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("its folder must exist and be writable by user %d: %w", os.Geteuid(), err)
 	}
-	return f.Close()
+	return err
+}
+
+// create fills the file of a new database.
+func create(ctx context.Context, path string) error {
+	texts, err := steps()
+	if err != nil {
+		return err
+	}
+	db, err := unseen(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(build(ctx, db, texts, len(texts)), db.Close())
 }
 
 func dsn(path, mode string, wait time.Duration, pragmas ...string) string {

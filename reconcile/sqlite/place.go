@@ -3,7 +3,9 @@ package sqlite
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -35,14 +37,46 @@ func localDisk(folder string, statfs func(string) (int64, error)) error {
 	return nil
 }
 
-// trusted refuses to have root write in a folder of somebody else, who could put links there in the place of the ledger's
-// files. Whoever it belongs to writes there.
+// trusted refuses to have root write in a folder of somebody else, who could put links there in the place of files.
+// Whoever it belongs to writes there.
 func trusted(folder string, euid int) error {
 	var info unix.Stat_t
 	if euid != 0 || unix.Stat(folder, &info) != nil || info.Uid == 0 {
 		return nil // a folder that cannot be looked at is told when it is used
 	}
-	return fmt.Errorf("its folder belongs to user %d; run it as that user: sudo -u '#%d' trueup …: %w", info.Uid, info.Uid, fs.ErrPermission)
+	return fmt.Errorf("its folder belongs to user %d, who could lead root elsewhere from there; run it as that user, sudo -u '#%d' trueup …, or use a folder of root's: %w", info.Uid, info.Uid, fs.ErrPermission)
+}
+
+// regular refuses a database of which a file is something else: whoever opens a pipe waits until somebody writes to it. What
+// is not there is made, or said when it is used.
+func regular(path string) error {
+	for _, beside := range append(besides(), "", ".lock", ".fence") {
+		info, err := os.Lstat(path + beside)
+		if err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is no file: move it away", path+beside)
+		}
+	}
+	return nil
+}
+
+// besides are the files of SQLite's beside a database that belong to it alone.
+func besides() []string { return []string{"-wal", "-shm", "-journal"} }
+
+// filesOf names a database with all that is moved with it.
+func filesOf(path string) string {
+	name := filepath.Base(path)
+	return name + ", " + name + strings.Join(besides(), ", "+name)
+}
+
+// logLeft refuses to begin a database beside the log of one that is gone: SQLite would play it into the new one, and what was
+// committed last may be in it alone. An empty log holds nothing.
+func logLeft(path string) error {
+	for _, beside := range besides() {
+		if info, err := os.Lstat(path + beside); err == nil && info.Size() > 0 && beside != "-shm" {
+			return fmt.Errorf("%s is the log of a database that is gone, with what was committed last: put the database back beside it, or move all of it away: %s", path+beside, filesOf(path))
+		}
+	}
+	return nil
 }
 
 // statfs is the type of the file system that a folder is on.

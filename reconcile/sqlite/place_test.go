@@ -243,6 +243,28 @@ func TestOthersFolder(t *testing.T) {
 	if held, err := reader.Leases(t.Context()); err != nil || len(held) != 1 {
 		t.Errorf("root reads %v, %v", held, err)
 	}
+	before, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	write := func(f *os.File) error { return reader.Export(t.Context(), f) }
+	for name, err := range map[string]error{
+		"a backup":                  reader.Backup(t.Context(), filepath.Join(dir, "backup.db")),
+		"an export":                 NewFile(filepath.Join(dir, "export.jsonl"), 0o600, write),
+		"an import":                 Import(t.Context(), filepath.Join(dir, "new.db"), strings.NewReader("")),
+		"a backup by way of a link": reader.Backup(t.Context(), filepath.Join(link, "backup.db")),
+	} {
+		if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "belongs to user 65534") {
+			t.Errorf("%s by root into the folder of another: %v", name, err)
+		}
+	}
+	if after, err := os.ReadDir(dir); err != nil || len(after) != len(before) {
+		t.Errorf("made all the same: %v, %v", after, err)
+	}
 }
 
 // TestByLink opens one database by two names, one of them with everything in it that means something in a URL.

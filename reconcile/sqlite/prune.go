@@ -143,26 +143,36 @@ func (p *pruner) cut(ctx context.Context, found []cut) error {
 	return err
 }
 
-// items cuts work items that are done.
+// overSQL finds work that is over: the last event of each time that an item was started, also where another start
+// followed, and of items that hold nothing and cannot be read.
+const overSQL = `
+SELECT item, seq FROM work_events WHERE type = 'done' AND at < ?1
+UNION SELECT item, max(seq) FROM work_events WHERE item NOT IN (SELECT item FROM work_items) GROUP BY item HAVING max(at) < ?1
+ORDER BY item, seq LIMIT ?2`
+
+// items cuts work that is over, whole: what is left of an item begins with a start.
 func (p *pruner) items(ctx context.Context) error {
 	for !p.spent() {
-		done := map[string]bool{}
-		err := p.s.write(ctx, "cutting old work items", func(t *tx) error {
-			clear(done)
-			return t.each(`DELETE FROM work_events WHERE item IN (
-				SELECT item FROM work_events WHERE item NOT IN (SELECT item FROM work_items)
-				GROUP BY item HAVING max(at) < ? LIMIT ?) RETURNING item`, func(scan scanner) error {
-				var item string
-				err := scan(&item)
-				done[item] = true
-				return err
-			}, p.before, cutting/10)
-		})
-		if err != nil || len(done) == 0 {
+		var over int
+		count := func(scanner) error { over++; return nil }
+		if err := p.s.query(ctx, "looking for old work", overSQL, count, p.before, 1); err != nil || over == 0 {
 			return err
 		}
-		p.pruned.Items += len(done)
-		p.did(true)
+		err := p.s.write(ctx, "cutting old work", func(t *tx) error {
+			over = 0
+			if err := t.each(overSQL, count, p.before, cutting/10); err != nil {
+				return err
+			}
+			_, err := t.exec(`WITH over AS (SELECT item, max(seq) AS last FROM (`+overSQL+`) GROUP BY item)
+				DELETE FROM work_events WHERE (item, seq) IN (SELECT item, seq FROM over JOIN work_events USING (item) WHERE seq <= last)`,
+				p.before, cutting/10)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.pruned.Items += over
+		p.did(over > 0)
 	}
 	return nil
 }

@@ -14,12 +14,15 @@ import (
 // TestPruneGivesSpaceBack compares the file before and after, also where it was not made to give space back by and by.
 func TestPruneGivesSpaceBack(t *testing.T) {
 	t.Parallel()
-	for name, ready := range map[string]bool{"by and by": true, "written anew": false} {
+	for name, c := range map[string]struct {
+		ready bool
+		most  int
+	}{"by and by": {true, 0}, "written anew": {false, 0}, "written anew by a sweep": {false, 50}, "by and by, by a sweep": {true, 50}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
 			stuffed(t, path, 300, 10_000)
-			if !ready {
+			if !c.ready {
 				raw := rawDB(t, path)
 				raw.SetMaxOpenConns(1)
 				for _, text := range []string{"PRAGMA auto_vacuum = none", "VACUUM"} {
@@ -30,12 +33,15 @@ func TestPruneGivesSpaceBack(t *testing.T) {
 				raw.Close()
 			}
 			s := reopen(t, path)
-			p, err := s.Prune(t.Context(), reconcile.Retention{})
+			p, err := s.Prune(t.Context(), reconcile.Retention{Most: c.most})
 			if err != nil || p.Runs != 300 || p.Bytes < 2_500_000 {
 				t.Errorf("pruned %+v, %v; want 300 runs and the space of their logs", p, err)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
+			}
+			if c.most > 0 { // whoever closes it last does so
+				shell(t, path, "pragma wal_checkpoint(truncate)")
 			}
 			if info, err := os.Stat(path); err != nil || info.Size() > 500_000 {
 				t.Errorf("the file has %d bytes, %v", info.Size(), err)
@@ -46,6 +52,33 @@ func TestPruneGivesSpaceBack(t *testing.T) {
 			sane(t, path)
 		})
 	}
+}
+
+// TestSweepsWriteNoLargeLedgerAnew: others would wait for it. Whoever prunes by hand does.
+func TestSweepsWriteNoLargeLedgerAnew(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	stuffed(t, path, 100, 10_000)
+	raw := rawDB(t, path)
+	raw.SetMaxOpenConns(1)
+	for _, text := range []string{"PRAGMA auto_vacuum = none", "VACUUM", "DELETE FROM logs WHERE id % 2 = 0", "UPDATE runs SET opened = '2999-01-01T00:00:00.000000Z'"} {
+		if _, err := raw.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw.Close()
+	s := reopen(t, path)
+	s.little = 100_000
+	for _, c := range []struct{ most, mode int }{{50, 0}, {0, incremental}} {
+		p, err := s.Prune(t.Context(), reconcile.Retention{Most: c.most})
+		if h := must(s.Health(t.Context()))(t); (h.Free > 250_000) != (c.mode == 0) {
+			t.Errorf("at most %d transactions: %d bytes are said to be free", c.most, h.Free)
+		}
+		if mode := number(t, path, "PRAGMA auto_vacuum"); err != nil || mode != int64(c.mode) || (p.Bytes > 0) != (c.mode > 0) {
+			t.Errorf("at most %d transactions: auto_vacuum is %d, %+v, %v", c.most, mode, p, err)
+		}
+	}
+	sane(t, path)
 }
 
 // TestLogQuota: logs never take more than their quota, the oldest go, and a lower quota holds from the next pruning on.

@@ -30,12 +30,22 @@ func (s *Store) query(ctx context.Context, doing, query string, do func(scan sca
 // Check is as reconcile.Ledger says.
 func (s *Store) Check(ctx context.Context, f reconcile.Fence) error {
 	live := false
-	err := s.query(ctx, "checking a lease", "SELECT session, boot FROM leases WHERE fence = ? AND until > ?", func(scan scanner) error {
+	before, err := readNote(s.path) // which is never ahead of the database, but where a backup was put back
+	if err != nil {
+		return fmt.Errorf("checking a lease: %w", err)
+	}
+	err = s.query(ctx, "checking a lease", "SELECT session, boot, last, lineage FROM leases, sequence WHERE fence = ? AND until > ?", func(scan scanner) error {
 		var session, boot string
-		err := scan(&session, &boot)
-		live = err == nil && s.session.alive(session, boot)
+		var is note
+		err := scan(&session, &boot, &is.last, &is.lineage)
+		live = err == nil && s.session.alive(session, boot) && before.last <= is.last && before.lineage == is.lineage
 		return err
 	}, int64(f), stamp(s.now()))
+	if s.writer != nil {
+		if moved := s.writer.stands(); moved != nil { // a lease in it keeps nobody out
+			return fmt.Errorf("checking a lease: %w", unwritable(moved))
+		}
+	}
 	if err == nil && !live {
 		err = fmt.Errorf("fence %d: %w", f, reconcile.ErrLeaseLost)
 	}
@@ -87,13 +97,58 @@ func (s *Store) Runs(ctx context.Context, target reconcile.Key, limit int) (runs
 
 // Standings is as reconcile.Ledger says, by target.
 func (s *Store) Standings(ctx context.Context) (standings []reconcile.Standing, err error) {
-	now := s.now()
+	now, n := s.now(), 0
+	if err := s.query(ctx, "counting standings", "SELECT count(*) FROM standings", func(scan scanner) error { return scan(&n) }); err != nil {
+		return nil, err
+	}
+	standings = make([]reconcile.Standing, 0, n)
+	once := once{}
 	err = s.query(ctx, "reading standings", "SELECT "+standingColumns+" FROM standings ORDER BY target", func(scan scanner) error {
 		row, err := readStanding(scan)
+		once.keep(&row.Standing)
 		standings = append(standings, row.at(now))
 		return err
 	})
 	return standings, err
+}
+
+// Most of what is known of thousands of targets is the same for all, and is kept once.
+type once struct {
+	texts          map[string]string
+	asked, settled *reconcile.Claim
+}
+
+func (o *once) keep(s *reconcile.Standing) {
+	o.claim(&o.asked, &s.AskedClaim)
+	o.claim(&o.settled, &s.Settled)
+	o.text(&s.Reason)
+	o.text(&s.Fingerprint)
+	for _, r := range []*reconcile.Report{&s.Report, s.Good} {
+		if r != nil {
+			o.text((*string)(&r.State))
+			o.text(&r.Note)
+			o.text(&r.Policy)
+			o.text((*string)(&r.Run))
+		}
+	}
+}
+
+func (o *once) text(s *string) {
+	if same, is := o.texts[*s]; is {
+		*s = same
+	} else if o.texts == nil {
+		o.texts = map[string]string{*s: *s}
+	} else {
+		o.texts[*s] = *s
+	}
+}
+
+// claim is that of the row before where it is the same.
+func (o *once) claim(before, c **reconcile.Claim) {
+	if *before != nil && *c != nil && **before == **c {
+		*c = *before
+	}
+	*before = *c
 }
 
 // Leases is as reconcile.Ledger says, by fence.
@@ -111,26 +166,33 @@ func (s *Store) Leases(ctx context.Context) (leases []reconcile.Lease, err error
 // Records is as reconcile.Ledger says.
 func (s *Store) Records(ctx context.Context, family, prefix string) (records []reconcile.Record, err error) {
 	after := prefix + "\xff" // sorts behind every key that begins with the prefix: no text in UTF-8 has this byte
-	err = s.query(ctx, "reading records", `SELECT family, key, revision, value, expires FROM records
+	err = s.query(ctx, "reading records", `SELECT `+recordColumns+` FROM records
 		WHERE family = ? AND key >= ? AND key < ? AND (expires IS NULL OR expires > ?) ORDER BY key`, func(scan scanner) error {
-		var r reconcile.Record
-		var expires sql.NullString
-		err := scan(&r.Family, &r.Key, &r.Revision, &r.Value, &expires)
-		if err == nil {
-			r.Expires, err = instant(expires)
-		}
+		r, err := readRecord(scan)
 		records = append(records, r)
 		return err
 	}, family, prefix, after, stamp(s.now()))
 	return records, err
 }
 
+const recordColumns = "family, key, revision, value, expires"
+
+// readRecord reads a row of recordColumns.
+func readRecord(scan scanner) (r reconcile.Record, err error) {
+	var expires sql.NullString
+	if err := scan(&r.Family, &r.Key, &r.Revision, &r.Value, &expires); err != nil {
+		return r, err
+	}
+	r.Expires, err = instant(expires)
+	return r, err
+}
+
 // Logs is as reconcile.Ledger says.
 func (s *Store) Logs(ctx context.Context, run reconcile.RunID) (logs []reconcile.Log, err error) {
-	err = s.query(ctx, "reading logs", "SELECT run, at, stream, text, cut FROM logs WHERE run = ? ORDER BY id", func(scan scanner) error {
+	err = s.query(ctx, "reading logs", "SELECT run, at, stream, text FROM logs WHERE run = ? ORDER BY id", func(scan scanner) error {
 		var l reconcile.Log
 		var at sql.NullString
-		err := scan(&l.Run, &at, &l.Stream, &l.Text, &l.Cut)
+		err := scan(&l.Run, &at, &l.Stream, &l.Text)
 		if err == nil {
 			l.At, err = instant(at)
 		}

@@ -38,6 +38,7 @@ func (t *tx) settle(ends []reconcile.Settlement) ([]error, error) {
 	answers := make([]error, len(ends))
 	var back []reconcile.Fence
 	var notify []reconcile.Ask
+	var tally []tallied
 	for i, e := range ends {
 		if answers[i], err = t.close(e, held); err != nil {
 			return nil, err
@@ -53,8 +54,12 @@ func (t *tx) settle(ends []reconcile.Settlement) ([]error, error) {
 			if err := t.put(s); err != nil {
 				return nil, err
 			}
+			tally = append(tally, tallied{e.Lease.Target, e.Lease.Fence, e.Report.State, e.Covered, e.Report.State == reconcile.Held})
 		}
 		notify = append(notify, reconcile.Ask{Targets: e.Report.Notify, Reason: "notified by " + string(e.Lease.Target)})
+	}
+	if err := t.tallyTicks(tally); err != nil {
+		return nil, err
 	}
 	for _, a := range notify { // after the standings, which would overwrite what is asked
 		if err := t.ask(a); err != nil {

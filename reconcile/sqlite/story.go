@@ -15,6 +15,7 @@ type story struct {
 	events []reconcile.Event
 	work   []reconcile.WorkEvent
 	err    error // why an event could not be read
+	after  int   // how many came after the first that could not be read
 	// told is what the story came to; what it returns is the error of whoever tells. Nil refuses what does not fold.
 	told func(h reconcile.History, i reconcile.Item, err error) error
 }
@@ -32,6 +33,7 @@ func (s *story) row(table string, values []any) error {
 		s.table, s.id = table, id
 	}
 	if s.err != nil {
+		s.after++
 		return nil // the rest of what cannot be read
 	}
 	if err := s.event(values, at); err != nil {
@@ -62,20 +64,47 @@ func (s *story) end() error {
 	if s.table == "" {
 		return nil
 	}
-	var h reconcile.History
-	var i reconcile.Item
-	err := s.err
-	switch {
-	case err != nil:
-	case s.table == "events":
-		h, err = reconcile.Fold(s.events)
-	default:
-		i, err = reconcile.FoldWork(reconcile.ItemID(s.id), s.work)
+	h, i, err := s.fold(max(len(s.events), len(s.work)))
+	if s.told == nil && err != nil {
+		err = &misfit{err, s.misfits()}
 	}
 	told := s.told
-	s.table, s.events, s.work, s.err = "", nil, nil, nil
+	s.table, s.events, s.work, s.err, s.after = "", nil, nil, nil, 0
 	if told != nil {
 		return told(h, i, err)
 	}
 	return err
+}
+
+// fold folds the first n events.
+func (s *story) fold(n int) (h reconcile.History, i reconcile.Item, err error) {
+	switch {
+	case s.err != nil:
+		err = s.err
+	case s.table == "events":
+		h, err = reconcile.Fold(s.events[:n])
+	default:
+		i, err = reconcile.FoldWork(reconcile.ItemID(s.id), s.work[:n])
+	}
+	return h, i, err
+}
+
+// A misfit is an event that cannot be read, or does not follow those before it.
+type misfit struct {
+	error
+	after int // how many events of the story came after it
+}
+
+// misfits is how many events come after the one at which the story no longer folds.
+func (s *story) misfits() int {
+	if s.err != nil {
+		return s.after
+	}
+	all := max(len(s.events), len(s.work))
+	for n := 1; n < all; n++ {
+		if _, _, err := s.fold(n); err != nil {
+			return all - n
+		}
+	}
+	return 0
 }

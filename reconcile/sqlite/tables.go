@@ -22,6 +22,7 @@ func tables() []table {
 		{"events", "run, seq", "data"},
 		{"logs", "id", ""},
 		{"standings", "target", "good"},
+		{"tallies", "target", ""},
 		{"records", "family, key", "value"},
 		{"leases", "fence", ""},
 		{"work_items", "item", ""},

@@ -26,11 +26,15 @@ func (s *Store) write(ctx context.Context, doing string, work func(*tx) error) e
 	var refused error
 	err := s.writer.transact(ctx, func() error {
 		t := &tx{writer: s.writer, s: s, now: s.now()}
+		resumed, err := s.resumeIfDue()
+		if err != nil {
+			return err
+		}
 		lapsed, err := t.lapse()
 		if err != nil {
 			return err
 		}
-		if !lapsed {
+		if !lapsed && !resumed {
 			return work(t)
 		}
 		refused, err = t.attempt(func() error { return work(t) })
@@ -51,7 +55,7 @@ func (s *Store) write(ctx context.Context, doing string, work func(*tx) error) e
 // isVerdict tells what the ledger says from what the database could not do.
 func isVerdict(err error) bool {
 	for _, known := range []error{reconcile.ErrLeaseLost, reconcile.ErrConflict, reconcile.ErrNoRun, reconcile.ErrUndecidable,
-		reconcile.ErrNoItem, reconcile.ErrFenceNeeded} {
+		reconcile.ErrNoItem, reconcile.ErrFenceNeeded, reconcile.ErrUnreadable} {
 		if errors.Is(err, known) {
 			return true
 		}
@@ -81,18 +85,15 @@ func (t *tx) attempt(work func() error) (refused, err error) {
 
 // draw takes n numbers from the sequence of the fences and returns the first.
 func (t *tx) draw(n int) (reconcile.Fence, error) {
-	stmt, err := t.stmts.get("UPDATE sequence SET last = last + ? RETURNING last, lineage")
+	stmt, err := t.stmts.get("UPDATE sequence SET last = last + ? RETURNING last")
 	if err != nil {
 		return 0, err
 	}
-	drawn := note{file: t.s.identity}
-	if err := stmt.QueryRow(n).Scan(&drawn.last, &drawn.lineage); err != nil {
+	var last reconcile.Fence
+	if err := stmt.QueryRow(n).Scan(&last); err != nil {
 		return 0, fmt.Errorf("drawing a fence: %w", err)
 	}
-	if err := mark(t.s.path, drawn); err != nil {
-		return 0, err
-	}
-	return reconcile.Fence(drawn.last) - reconcile.Fence(n) + 1, nil
+	return last - reconcile.Fence(n) + 1, t.dueNote()
 }
 
 // each calls do with every row of a query.

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,10 +41,55 @@ func (t *tx) work(o reconcile.WorkOrder) (reconcile.Item, error) {
 	if refused := refuse(fact.Scopes, held); refused != nil {
 		return item, refused
 	}
-	if err := t.happened(o.Item, len(item.Events)+1, fact); err != nil {
+	if err := t.happened(o.Item, item.Next(), fact); err != nil {
 		return item, err
 	}
+	if fact.Type == reconcile.WorkCheckpointed {
+		if err := t.thinWork(item); err != nil {
+			return item, err
+		}
+	}
 	return t.item(o.Item)
+}
+
+// checkpoints are how many of a session's are kept: whoever says every minute how far it is leaves no history that must be
+// read with each order.
+const checkpoints = 50
+
+// thinWork removes a session's earliest checkpoints, so that another one finds room.
+func (t *tx) thinWork(i reconcile.Item) error {
+	var said []int
+	for _, e := range i.Events {
+		if e.Type == reconcile.WorkCheckpointed && e.Fence == i.Session.Fence {
+			said = append(said, e.Seq)
+		}
+	}
+	if len(said) < checkpoints {
+		return nil
+	}
+	_, err := t.exec("DELETE FROM work_events WHERE item = ? AND seq BETWEEN ? AND ?", string(i.ID), said[0], said[len(said)-checkpoints])
+	return err
+}
+
+// Discard is as reconcile.WorkLedger says.
+func (s *Store) Discard(ctx context.Context, id reconcile.ItemID) error {
+	return s.write(ctx, "discarding a work item", func(t *tx) error {
+		item, err := t.item(id)
+		switch {
+		case err == nil && item.State == "":
+			return fmt.Errorf("work item %s: %w", id, reconcile.ErrNoItem)
+		case err == nil:
+			return &reconcile.UnfitError{Item: id, State: item.State, Do: "discarded"}
+		case !errors.Is(err, reconcile.ErrUnreadable):
+			return err
+		}
+		for _, table := range []string{"work_events", "work_items"} { // and with the latter sessions and scopes
+			if _, err := t.exec("DELETE FROM "+table+" WHERE item = ?", string(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // happened records a fact of an item, and does to sessions and scopes what it says. The database refuses a second holder

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"trueup/reconcile"
@@ -14,101 +15,138 @@ type itemReader struct {
 	order  []reconcile.ItemID
 	events map[reconcile.ItemID][]reconcile.WorkEvent
 	until  map[reconcile.ItemID]sql.NullString
+	damage map[reconcile.ItemID]error // the first thing that makes no sense
 }
 
-const itemsSQL = `SELECT item, seq, at, type, data, (SELECT until FROM work_sessions AS s WHERE s.item = e.item AND s.state = 'active')
-	FROM work_events AS e `
+// What was before an item's last start decides nothing, and a name that is used for ever is read no longer than others.
+const itemsSQL = ` SELECT these.item, seq, at, type, data, (SELECT until FROM work_sessions AS s WHERE s.item = these.item AND s.state = 'active')
+	FROM these LEFT JOIN work_events AS e ON e.item = these.item AND seq >= coalesce(
+		(SELECT seq FROM work_events AS s WHERE s.item = these.item AND type = 'started' ORDER BY seq DESC LIMIT 1), 0)
+	ORDER BY these.item, seq`
 
 const (
-	oneItemSQL   = itemsSQL + "WHERE item = ? ORDER BY seq"
-	openItemsSQL = itemsSQL + "WHERE item IN (SELECT item FROM work_items) ORDER BY item, seq"
+	oneItemSQL = `WITH these AS (SELECT item FROM work_items WHERE item = ?1
+		UNION SELECT ?1 WHERE EXISTS (SELECT 1 FROM work_events WHERE item = ?1))` + itemsSQL
+	openItemsSQL = "WITH these AS (SELECT item FROM work_items)" + itemsSQL
 )
+
+func newItemReader() *itemReader {
+	return &itemReader{events: map[reconcile.ItemID][]reconcile.WorkEvent{}, until: map[reconcile.ItemID]sql.NullString{}, damage: map[reconcile.ItemID]error{}}
+}
 
 func (r *itemReader) read(scan scanner) error {
 	var id reconcile.ItemID
-	var e reconcile.WorkEvent
-	var at, until sql.NullString
-	var typ string
-	var data []byte
-	err := scan(&id, &e.Seq, &at, &typ, &data, &until)
-	if err != nil {
+	var seq sql.NullInt64
+	var at, typ, data, until sql.NullString
+	if err := scan(&id, &seq, &at, &typ, &data, &until); err != nil {
 		return err
 	}
-	if e.At, err = instant(at); err == nil {
-		e.WorkFact, err = reconcile.DecodeWorkFact(typ, data)
-	}
-	if err != nil {
-		return fmt.Errorf("event %d of work item %s: %w", e.Seq, id, err)
-	}
-	if r.events == nil {
-		r.events, r.until = map[reconcile.ItemID][]reconcile.WorkEvent{}, map[reconcile.ItemID]sql.NullString{}
-	}
-	if r.events[id] == nil {
+	if _, known := r.until[id]; !known {
 		r.order = append(r.order, id)
 	}
-	r.events[id], r.until[id] = append(r.events[id], e), until
+	r.until[id] = until
+	e := reconcile.WorkEvent{Seq: int(seq.Int64)}
+	err := errors.New("it has none")
+	if seq.Valid {
+		e.At, err = instant(at)
+	}
+	if err == nil {
+		e.WorkFact, err = reconcile.DecodeWorkFact(typ.String, []byte(data.String))
+	}
+	if err != nil && r.damage[id] == nil {
+		r.damage[id] = fmt.Errorf("event %d: %w", e.Seq, err)
+	}
+	r.events[id] = append(r.events[id], e)
 	return nil
 }
 
-// items folds what was read.
-func (r *itemReader) items() (items []reconcile.Item, err error) {
+// items folds what was read. One that does not fold stops no other.
+func (r *itemReader) items() (items []reconcile.Item) {
 	for _, id := range r.order {
-		item, err := reconcile.FoldWork(id, r.events[id])
+		item, err := r.item(id)
 		if err != nil {
-			return nil, err
-		}
-		if until := r.until[id]; until.Valid {
-			if item.Session.Until, err = instant(until); err != nil {
-				return nil, err
-			}
+			item = reconcile.Item{ID: id, State: reconcile.Unreadable, Note: err.Error()}
 		}
 		items = append(items, item)
 	}
-	return items, nil
+	return items
 }
 
-// item reads one inside a transaction; one without an event is as good as any.
+func (r *itemReader) item(id reconcile.ItemID) (item reconcile.Item, err error) {
+	if err := r.damage[id]; err != nil {
+		return item, err
+	}
+	if item, err = reconcile.FoldWork(id, r.events[id]); err != nil {
+		return item, err
+	}
+	if until := r.until[id]; until.Valid {
+		item.Session.Until, err = instant(until)
+	}
+	return item, err
+}
+
+// only is the one item that was read, or one without an event, which is as good as any.
+func (r *itemReader) only(id reconcile.ItemID) (reconcile.Item, error) {
+	items := r.items()
+	switch {
+	case len(items) == 0:
+		return reconcile.Item{ID: id}, nil
+	case items[0].State == reconcile.Unreadable:
+		return items[0], fmt.Errorf("work item %s: %w: %s", id, reconcile.ErrUnreadable, items[0].Note)
+	}
+	return items[0], nil
+}
+
+// item reads one inside a transaction.
 func (t *tx) item(id reconcile.ItemID) (reconcile.Item, error) {
-	var r itemReader
+	r := newItemReader()
 	if err := t.each(oneItemSQL, r.read, string(id)); err != nil {
 		return reconcile.Item{}, err
 	}
-	items, err := r.items()
-	if err != nil || len(items) == 0 {
-		return reconcile.Item{ID: id}, err
-	}
-	return items[0], nil
+	return r.only(id)
 }
 
 // Item is as reconcile.WorkLedger says.
 func (s *Store) Item(ctx context.Context, id reconcile.ItemID) (reconcile.Item, error) {
-	items, err := s.items(ctx, "reading work item "+string(id), oneItemSQL, string(id))
-	if err == nil && len(items) == 0 {
-		err = fmt.Errorf("work item %s: %w", id, reconcile.ErrNoItem)
-	}
-	if err != nil {
+	r, now := newItemReader(), s.now()
+	if err := s.query(ctx, "reading work item "+string(id), oneItemSQL, r.read, string(id)); err != nil {
 		return reconcile.Item{}, err
 	}
-	return items[0], nil
+	item, err := r.only(id)
+	switch {
+	case err != nil:
+		return reconcile.Item{}, fmt.Errorf("reading %s: %w", s.path, err)
+	case item.State == "":
+		return item, fmt.Errorf("work item %s: %w", id, reconcile.ErrNoItem)
+	}
+	return item.At(now), nil
 }
 
 // Items is as reconcile.WorkLedger says.
 func (s *Store) Items(ctx context.Context) ([]reconcile.Item, error) {
-	return s.items(ctx, "listing work items", openItemsSQL)
-}
-
-func (s *Store) items(ctx context.Context, doing, query string, args ...any) ([]reconcile.Item, error) {
-	var r itemReader
-	now := s.now()
-	if err := s.query(ctx, doing, query, r.read, args...); err != nil {
+	r, now := newItemReader(), s.now()
+	if err := s.query(ctx, "listing work items", openItemsSQL, r.read); err != nil {
 		return nil, err
 	}
-	items, err := r.items()
-	if err != nil {
-		return nil, fmt.Errorf("%s in %s: %w", doing, s.path, err)
-	}
-	for n := range items {
-		items[n] = items[n].At(now)
+	items := r.items()
+	for n, i := range items {
+		items[n] = i.At(now)
+		if i.State != reconcile.Unreadable {
+			continue
+		}
+		err := s.query(ctx, "listing scopes", heldSQL, func(scan scanner) error {
+			var scope reconcile.Scope
+			err := scan(&scope, &items[n].Session.Holder)
+			items[n].Scopes = append(items[n].Scopes, scope)
+			return err
+		}, string(i.ID))
+		if err != nil {
+			return nil, err
+		}
 	}
 	return items, nil
 }
+
+// heldSQL is what an item holds, and who held it last, whatever its events say.
+const heldSQL = `SELECT scope, coalesce((SELECT holder FROM work_sessions AS s WHERE s.item = scopes.item ORDER BY fence DESC LIMIT 1), '')
+	FROM scopes WHERE item = ? ORDER BY position`

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -12,48 +13,95 @@ import (
 // process by the gate, so that SQLite's own lock is free but for programs that do not know the gate.
 type writer struct {
 	gate  *gate
+	files []opened
 	db    *sql.DB
 	conn  *sql.Conn
 	stmts statements
+
+	path     string
+	identity string   // of the file, see note
+	noteFile *os.File // open while a transaction is under way that leaves a note
+	unnoted  error    // why the last transaction that was to leave one has not
+}
+
+// An opened file is one that SQLite has open, as it was when it was opened.
+type opened struct {
+	path string
+	info os.FileInfo
 }
 
 func openWriter(ctx context.Context, path string, wait time.Duration) (*writer, error) {
-	// The first says of a new database that its free pages can be given back a few at a time.
-	db, err := sql.Open("sqlite", dsn(path, "rw", wait, "auto_vacuum(2)", "foreign_keys(1)", fmt.Sprintf("journal_size_limit(%d)", walLimit)))
+	db, err := sql.Open("sqlite", dsn(path, "rw", wait)) // what looks into the file comes later, see keepLog
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1)
-	w := &writer{db: db, gate: newGate(path+".lock", wait)}
-	if err := w.connect(ctx); err != nil {
+	w := &writer{path: path, db: db, gate: newGate(path+".lock", wait)}
+	if err := w.connect(ctx, path); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil
 }
 
 // connect is inside the gate, since the change of the journal's mode is a write.
-func (w *writer) connect(ctx context.Context) (err error) {
+func (w *writer) connect(ctx context.Context, path string) (err error) {
 	if err := w.gate.enter(ctx); err != nil {
 		return err
 	}
 	defer w.gate.leave()
+	if err := w.watch(path); err != nil { // before it is opened, so that what is exchanged meanwhile is seen
+		return err
+	}
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		return err
 	}
 	w.stmts = statements{prepare: w.conn.PrepareContext}
+	if err := keepLog(ctx, w.conn); err != nil { // first, so that it stays where the rest fails
+		return err
+	}
 	if err := w.settings(ctx); err != nil {
 		return err
 	}
-	return keepLog(ctx, w.conn)
+	if _, err := w.value("PRAGMA user_version"); err != nil { // the first reading makes the log
+		return err
+	}
+	return w.watch(path+"-wal", path+"-shm")
+}
+
+// watch notes which files stand at the paths.
+func (w *writer) watch(paths ...string) error {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		w.files = append(w.files, opened{path, info})
+	}
+	return nil
+}
+
+// stands refuses to go on with a database that has been moved, removed or exchanged, or whose log has: what is written to
+// it is lost, and whoever opens the path meets other leases, or none.
+func (w *writer) stands() error {
+	for _, f := range w.files {
+		if now, err := os.Stat(f.path); err != nil || !os.SameFile(f.info, now) {
+			return fmt.Errorf("%s is no longer the file that is open: it was moved, removed or exchanged; put it back before anything else runs", f.path)
+		}
+	}
+	return nil
 }
 
 // settings makes every commit survive a power cut, and believes it only when SQLite says so.
 func (w *writer) settings(ctx context.Context) error {
+	// The first says of a new database that its free pages can be given back a few at a time.
+	if _, err := w.conn.ExecContext(ctx, "PRAGMA auto_vacuum = 2; PRAGMA foreign_keys = 1"); err != nil {
+		return err
+	}
 	var mode string
 	if err := w.conn.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
 		return err
 	}
-	if _, err := w.conn.ExecContext(ctx, "PRAGMA synchronous = full"); err != nil {
+	if _, err := w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA synchronous = full; PRAGMA journal_size_limit = %d", walLimit)); err != nil {
 		return err
 	}
 	level, err := w.value("PRAGMA synchronous")
@@ -81,14 +129,25 @@ func (w *writer) transact(ctx context.Context, do func() error) (err error) {
 		if !committed {
 			_, _ = w.exec("ROLLBACK") // SQLite may have rolled back itself, which makes this an error without meaning
 		}
+		w.closeNote()
 	}()
+	if err := w.stands(); err != nil {
+		return err
+	}
+	if err := w.catchUp(); err != nil {
+		return err
+	}
 	if err := do(); err != nil {
+		return err
+	}
+	if err := w.stands(); err != nil {
 		return err
 	}
 	if _, err := w.exec("COMMIT"); err != nil {
 		return err
 	}
 	committed = true
+	w.unnoted = w.writeNote() // which is no reason to take back what counts
 	return nil
 }
 
