@@ -18,6 +18,8 @@ type Archive interface {
 	Export(ctx context.Context, to io.Writer) error
 	// Inspect looks for what is damaged or makes no sense. An error means that it could not look.
 	Inspect(ctx context.Context) ([]Flaw, error)
+	// Tallies are how requests and ticks have ended, of each target that was ever asked for, by target.
+	Tallies(ctx context.Context) ([]Tally, error)
 }
 
 // A Retention says how much of the past is kept.
@@ -30,7 +32,7 @@ type Retention struct {
 // Pruned is what was cut.
 type Pruned struct {
 	Runs  int   `json:"runs"`
-	Items int   `json:"items"` // work items that are done
+	Items int   `json:"items"` // work that was done, each time that an item was started
 	Logs  int   `json:"logs"`  // over the quota; those of the runs that were cut do not count
 	Bytes int64 `json:"bytes"` // that the ledger became smaller by
 	More  bool  `json:"more"`  // there is more to cut than one call was to do
@@ -53,7 +55,11 @@ const (
 	pruneFamily    = "prune"
 )
 
+// LostFamily is that of the record which a store leaves in a ledger that it made in the place of one that was gone, until
+// somebody has been told.
+const LostFamily = "lost"
+
 // Families are the families of records that this trueup knows. Others are a newer one's.
 func Families() []string {
-	return []string{approvalFamily, claimFamily, declaredFamily, heldFamily, markerFamily, pruneFamily}
+	return []string{approvalFamily, claimFamily, declaredFamily, heldFamily, LostFamily, markerFamily, pruneFamily}
 }

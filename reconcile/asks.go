@@ -53,7 +53,9 @@ func (r *Reconciler) record(ctx context.Context, order Order) (strange []Key, an
 				wanted = order.Fresh
 			}
 		}
-		if known, _ := r.known(wanted); len(known) > 0 {
+		known, lost := r.known(wanted)
+		b.Strange = len(lost)
+		if len(known) > 0 {
 			b.Ask = []Ask{{Targets: known, Reason: order.reason(), Claim: claim}}
 		}
 		if err := r.Ledger.Commit(ctx, b); !errors.Is(err, ErrConflict) {

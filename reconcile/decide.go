@@ -45,8 +45,11 @@ type (
 		Digest string // what the approver saw
 		Until  time.Time
 	}
-	// Reject refuses what the run held back.
-	Reject struct{ By, Reason string }
+	// Reject refuses what the run held back, or what is left of it where it was approved before.
+	Reject struct {
+		By, Reason string
+		Done       int // how many of the changes were done under that approval
+	}
 )
 
 func (Propose) command() {}
@@ -154,19 +157,22 @@ func (h History) end(c Close) ([]Fact, error) {
 	return []Fact{Succeeded{Changes: len(h.applied)}}, nil
 }
 
-// judge decides on what a run held back. It may have failed in the rest of its plan; while it runs nobody judges. An
-// approval is the last word, since the changes may be done by then; a rejection can be thought better of.
+// judge decides on what a run held back. It may have failed in the rest of its plan; while it runs nobody judges. Either
+// word can be thought better of, but an approval that was used in part is not given again: what is left is another set.
 func (h History) judge(c Command) ([]Fact, error) {
 	if h.Hold == nil {
 		return nil, h.unfit("it holds nothing back")
 	}
 	_, rejects := c.(Reject)
-	if h.Phase == Running || h.Approval != nil || h.Verdict != nil && rejects {
+	if h.Phase == Running || h.Approval != nil && !rejects || h.Verdict != nil && rejects {
 		return nil, h.unfit("it is %s", h.Phase)
 	}
 	switch c := c.(type) {
 	case Approve:
-		if c.Digest != h.Hold.Digest {
+		switch {
+		case h.Verdict != nil && h.Verdict.Done > 0:
+			return nil, h.unfit("a part of it was done before the rest was rejected")
+		case c.Digest != h.Hold.Digest:
 			return nil, h.unfit("what was approved is not what it holds back")
 		}
 		return []Fact{Approved(c)}, nil

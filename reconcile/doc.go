@@ -4,16 +4,18 @@
 //
 // # The way of one touch
 //
-//	the web app commits, reads its ticket, touches the sentinel          docs/examples
+//	the web app commits, reads its ticket, touches the sentinel          trigger.Request
 //	systemd starts the service; its gate waits out the floor, writes a
 //	durable claim, unlinks what it claimed, publishes its number         reconcile/trigger, cmd/trueup-gate
-//	the sweep records what the claim asks of each target                 Reconciler.Sweep, record
+//	the sweep finds the claim that was made for this very activation     cmd/trueup/sweep.go: order
+//	it records what the claim asks of each target                        Reconciler.Sweep, record
 //	it leases a target's scopes, all or none, and gets a fence           Ledger.Grant, pool
 //	it observes the outside, compares it with what is wanted, and plans  Ticker; package plan, and a kind
 //	the breaker holds removals back that are too many                    package plan
 //	it records each change before and after it does it                   Run.Check, Run.Do, Decide, Fold
 //	it settles: report, what is covered, the lease given back            Run.settlement, Ledger.Settle
-//	the claim becomes settled, and the ticket is covered                 trigger.Gate.Settle
+//	the sweep shows each target's number, and notes the lowest           cmd/trueup/sweep.go: showTargets; trigger.LagBehind
+//	the claim becomes settled, and the ticket is covered that far        trigger.Gate.Settle, coveredBy
 //
 // # States
 //
@@ -32,7 +34,8 @@
 //
 // At any time at most one live lease covers a scope; the database refuses a second one by itself. Fences only grow, so
 // of two holders the later has the greater. Nothing is recorded under a lease that is lost, and before each external write
-// the lease is looked at. What cannot be recorded is not done. A ticket is covered exactly when a tick has succeeded that
+// the lease is looked at, in the ledger and by every clock of the process, so that one that was suspended for longer than its
+// lease writes nothing more; a command that is under way then is ended within a second. What cannot be recorded is not done. A ticket is covered exactly when a tick has succeeded that
 // observed after the ticket was read. Nothing is removed because something could not be read.
 //
 // # What is not promised
@@ -49,6 +52,7 @@
 //	reconcile/policy     reads what is wanted
 //	reconcile/secret     what must not be recorded
 //	reconcile/command    the kind that runs commands
+//	reconcile/forgejo    the kind that keeps a Forgejo or Gitea server; reconcile/httpapi is how all that speak HTTP behave
 //	reconcile/config     the configuration file
 //	reconcile/sqlite     the ledger on one host; reconcile/ledgertest is what every ledger must show, reconcile/kindtest
 //	                     what every kind must; reconcile/simtest runs the domain through simulated worlds

@@ -86,10 +86,11 @@ type Approved struct {
 	Until  time.Time `json:"until"`
 }
 
-// Rejected says that the changes that a run held back are not wanted.
+// Rejected says that the changes that a run held back are not wanted. It takes back an approval that was given before.
 type Rejected struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
+	Done   int    `json:"done,omitempty"` // how many of the changes were done under that approval
 }
 
 func (Leased) fact() string       { return "leased" }

@@ -14,7 +14,7 @@ type History struct {
 	Plan     Plan
 	Hold     *HeldBack // nil when nothing was held back
 	Waits    RunID     // the run that held back what else was wanted; empty where nothing was
-	Approval *Approved
+	Approval *Approved // the last word about what was held back; at most one of both is set
 	Verdict  *Rejected
 	Phase    Phase
 	Ended    time.Time
@@ -46,13 +46,21 @@ func Fold(events []Event) (History, error) {
 	var h History
 	for _, e := range events {
 		if e.Seq != h.Seq()+1 {
-			return h, fmt.Errorf("event %d of run %s follows event %d", e.Seq, h.Lease.Run, h.Seq())
+			return h, fmt.Errorf("event %d%s follows event %d", e.Seq, h.ofRun(), h.Seq())
 		}
 		if err := h.add(e); err != nil {
-			return h, fmt.Errorf("event %d of run %s: %w", e.Seq, h.Lease.Run, err)
+			return h, fmt.Errorf("event %d%s: %w", e.Seq, h.ofRun(), err)
 		}
 	}
 	return h, nil
+}
+
+// ofRun names the run, once its first event has.
+func (h History) ofRun() string {
+	if h.Phase == Unopened {
+		return ""
+	}
+	return " of run " + string(h.Lease.Run)
 }
 
 // after is the history with facts appended, all at one instant.
@@ -91,9 +99,9 @@ func (h *History) add(e Event) error {
 	case LeaseExpired:
 		h.close(Expired, e.At)
 	case Approved:
-		h.Approval, h.Phase = &f, Allowed
+		h.Approval, h.Verdict, h.Phase = &f, nil, Allowed
 	case Rejected:
-		h.Verdict, h.Phase = &f, Denied
+		h.Approval, h.Verdict, h.Phase = nil, &f, Denied
 	default:
 		return fmt.Errorf("%w %T", ErrUnknownEvent, f)
 	}

@@ -102,10 +102,28 @@ func TestRunHoldsBackAndIsApprovedOnce(t *testing.T) {
 	b.refuses(reconcile.Approve{By: "eve", Digest: members.Digest()}, "not what it holds")
 	b.must(reconcile.Approve{By: "eve", Digest: waiting.Digest(), Until: time.Unix(99, 0)})
 	b.refuses(reconcile.Approve{By: "eve", Digest: waiting.Digest()}, "approved")
-	b.refuses(reconcile.Reject{By: "eve"}, "approved")
 	if h := b.history(); h.Phase != reconcile.Allowed || h.Approval.By != "eve" {
 		t.Errorf("approved, it is %q by %+v", h.Phase, h.Approval)
 	}
+}
+
+func TestApprovalIsTakenBack(t *testing.T) {
+	b := open(t)
+	b.must(reconcile.Propose{Plan: members, Hold: []string{"drop bob"}})
+	b.must(reconcile.Close{Err: errors.New("503")})
+	approve := reconcile.Approve{By: "eve", Digest: b.history().Waiting().Digest()}
+	b.must(approve)
+	b.must(reconcile.Reject{By: "ada", Reason: "the wrong one"})
+	if h := b.history(); h.Phase != reconcile.Denied || h.Approval != nil || h.Verdict.By != "ada" {
+		t.Errorf("taken back, it is %q: %+v, %+v", h.Phase, h.Approval, h.Verdict)
+	}
+	b.refuses(reconcile.Reject{By: "ada"}, "rejected")
+	b.must(approve)
+	if h := b.history(); h.Phase != reconcile.Allowed || h.Verdict != nil {
+		t.Errorf("approved again, it is %q: %+v", h.Phase, h.Verdict)
+	}
+	b.must(reconcile.Reject{By: "ada", Done: 1})
+	b.refuses(approve, "a part of it was done")
 }
 
 func TestRunThatFailsCanStillBeApproved(t *testing.T) {

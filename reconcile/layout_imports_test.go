@@ -17,6 +17,7 @@ const (
 	cobra    = "github.com/spf13/cobra"
 	yaml     = "gopkg.in/yaml.v3"
 	modernc  = "modernc.org/sqlite"
+	gitea    = "code.gitea.io/sdk/gitea"
 	progress = "github.com/schollz/progressbar/v3"
 )
 
@@ -27,25 +28,33 @@ type row struct{ ours, others []string }
 // trigger; reconcile knows neither; the trigger knows nothing of ours, and the gate little more than the trigger, so that
 // what faces the web app stays small. Kinds and stores never import each other.
 var table = map[string]row{
-	"cmd/trueup": {ours: []string{"reconcile", "reconcile/command", "reconcile/config", "reconcile/plan", "reconcile/policy",
-		"reconcile/sqlite", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys, progress}},
-	"cmd/trueup-gate":      {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
-	"docs/model":           {},
-	"reconcile":            {},
-	"reconcile/command":    {ours: []string{"reconcile", "reconcile/plan", "reconcile/secret"}, others: []string{yaml, sys}},
-	"reconcile/config":     {ours: []string{"reconcile", "reconcile/policy"}, others: []string{yaml}},
-	"reconcile/kindtest":   {ours: []string{"reconcile", "reconcile/plan", "reconcile/policy", "reconcile/sqlite"}},
-	"reconcile/plan":       {ours: []string{"reconcile", "reconcile/policy"}},
-	"reconcile/ledgertest": {ours: []string{"reconcile"}},
-	"reconcile/policy":     {ours: []string{"reconcile", "reconcile/secret"}, others: []string{yaml}},
-	"reconcile/secret":     {},
-	"reconcile/simtest":    {},
-	"reconcile/sqlite":     {ours: []string{"reconcile"}, others: []string{modernc, sys}},
-	"reconcile/trigger":    {others: []string{systemd, fsnotify, sys}},
-	"units":                {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
-	"units/heal":           {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
-	"units/nspawn":         {others: []string{sys}},
-	"units/protocol":       {},
+	"cmd/trueup": {ours: []string{"reconcile", "reconcile/command", "reconcile/config", "reconcile/forgejo", "reconcile/plan", "reconcile/policy",
+		"reconcile/publish", "reconcile/sqlite", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys, progress}},
+	"cmd/trueup-gate":        {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
+	"docs/examples/kind":     {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}},
+	"docs/model":             {},
+	"reconcile":              {},
+	"reconcile/command":      {ours: []string{"reconcile", "reconcile/plan", "reconcile/secret"}, others: []string{yaml, sys}},
+	"reconcile/config":       {ours: []string{"reconcile", "reconcile/policy"}, others: []string{yaml}},
+	"reconcile/forgejo":      {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}, others: []string{gitea, yaml}},
+	"reconcile/forgejo/fake": {},
+	"reconcile/httpapi":      {ours: []string{"reconcile", "reconcile/secret"}},
+	"reconcile/kindtest":     {ours: []string{"reconcile", "reconcile/plan", "reconcile/policy", "reconcile/sqlite"}},
+	"reconcile/plan":         {ours: []string{"reconcile", "reconcile/policy"}},
+	"reconcile/ledgertest":   {ours: []string{"reconcile"}},
+	"reconcile/policy":       {ours: []string{"reconcile", "reconcile/secret"}, others: []string{yaml, modernc}},
+	"reconcile/publish":      {others: []string{sys}},
+	"reconcile/secret":       {},
+	"reconcile/simtest":      {},
+	"reconcile/sqlite":       {ours: []string{"reconcile"}, others: []string{modernc, sys}},
+	"reconcile/trigger":      {others: []string{systemd, fsnotify, sys}},
+	"units":                  {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
+	"units/heal":             {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
+	"units/nspawn":           {others: []string{sys}},
+	"units/packages":         {},
+	"units/protocol":         {},
+	"units/role":             {},
+	"units/runbook":          {},
 }
 
 // testsOnly is what test files may import on top of their package's row, with every package of ours.

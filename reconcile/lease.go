@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // A Fence is the token of a lease. A store draws fences from one sequence that only grows, also across restarts and
@@ -42,11 +44,19 @@ func (e *ReservedError) Error() string {
 	for i, s := range e.Scopes {
 		scopes[i] = string(s)
 	}
-	return fmt.Sprintf("scope reserved by %s (%s): %s until %s", e.By(), e.Holder, strings.Join(scopes, ", "), shownUntil(e.Until))
+	return fmt.Sprintf("scope reserved by %s (%s): %s until %s", e.By(), inLine(e.Holder), strings.Join(scopes, ", "), shownUntil(e.Until))
 }
 
 // By names the run or the item.
 func (e *ReservedError) By() string { return cmp.Or(string(e.Run), string(e.Item)) }
+
+// inLine is somebody's name as an error may have it: quoted where it would make a line of its own, or command a terminal.
+func inLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
+}
 
 // shownUntil is the end of a reservation for people.
 func shownUntil(t time.Time) string {

@@ -24,7 +24,7 @@ func lasting(d time.Duration) play {
 	}
 }
 
-// A tick may last many times its lease, which is renewed.
+// A tick may last many times its lease, which is renewed beside it, however busy it is (LCK-15).
 func TestLongTickKeepsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t, "a")

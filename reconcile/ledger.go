@@ -70,6 +70,7 @@ type Batch struct {
 	Append  []Append
 	Records []Write
 	Ask     []Ask
+	Strange int   // how many requests came for targets that are not declared: they are counted, see Tally
 	Forget  []Key // standings of targets that are gone
 	Logs    []Log
 }
@@ -156,6 +157,5 @@ type Log struct {
 	Run    RunID
 	At     time.Time // set by the store
 	Stream string    // the command: "check", "apply user ada"
-	Text   string
-	Cut    int // bytes left out, for their number
+	Text   string    // also says where something was left out, and how much
 }

@@ -54,13 +54,12 @@ type refusal struct {
 
 // A lot is a lease that waits for a worker.
 type lot struct {
-	run   *Run
-	ctx   context.Context
-	leave func()
+	run *Run
+	ctx context.Context
 }
 
 func newPool(ctx context.Context, r *Reconciler) *pool {
-	p := &pool{Reconciler: r, ctx: ctx, keeper: newKeeper(r.Ledger, r.TTL), batch: max(1, r.Parallel),
+	p := &pool{Reconciler: r, ctx: ctx, keeper: newKeeper(r.Ledger, r.TTL, r.Uptime), batch: max(1, r.Parallel),
 		busy: map[RunID]bool{}, blocked: map[RunID][]Target{}, back: map[Scope]bool{}, tried: map[Key]Fence{}, tries: map[Key]int{},
 		reports: map[Key]Report{}, refused: map[Key]refusal{}}
 	p.changed = sync.NewCond(&p.mu)
@@ -71,7 +70,7 @@ func newPool(ctx context.Context, r *Reconciler) *pool {
 // held them. A target is tried once for each ask, and a few times at most: who asks without end, such as targets that
 // notify each other, is heard by the next sweep.
 func (p *pool) attend(due func(map[Key]*Standing) []Target) error {
-	ctx, stop := context.WithCancel(p.ctx)
+	ctx, stop := context.WithCancel(context.WithoutCancel(p.ctx)) // who is told to stop keeps its leases until it has settled
 	defer stop()
 	go p.keeper.run(ctx)
 	defer context.AfterFunc(p.ctx, func() {
@@ -80,6 +79,7 @@ func (p *pool) attend(due func(map[Key]*Standing) []Target) error {
 		p.changed.Broadcast()
 	})()
 	for p.err == nil && p.ctx.Err() == nil {
+		p.standing = nil // of thousands of targets there is no room for two
 		standings, err := p.standings(p.ctx)
 		if err != nil {
 			return err
@@ -111,10 +111,9 @@ func (p *pool) work() {
 	for range max(1, p.Parallel) {
 		workers.Go(func() {
 			for l := p.next(); l != nil; l = p.next() {
-				p.progress(l.run.Target.Key, nil)
-				end := p.tick(l.ctx, l.run)
-				l.leave()
-				p.settle(end)
+				key := l.run.Target.Key
+				p.progress(key, "")
+				p.settle(p.tick(WithWaits(l.ctx, func(what string) { p.progress(key, what) }), l.run))
 			}
 		})
 	}
@@ -122,7 +121,6 @@ func (p *pool) work() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, l := range p.ready { // told to stop before their turn
-		l.leave()
 		p.ended = append(p.ended, Settlement{Lease: l.run.Lease})
 	}
 	p.ready = nil
@@ -164,7 +162,7 @@ func (p *pool) grant() {
 		known := p.standing[t.Key]
 		bids[i] = Bid{Target: t.Key, Scopes: t.Holds(), Reason: cmp.Or(known.Reason, "what is wanted of it has changed"), Asked: known.AskedAt}
 	}
-	asked := time.Now()
+	asked := p.Uptime.now()
 	answers, err := p.Ledger.Grant(p.ctx, bids, p.TTL)
 	if err != nil {
 		p.err = fmt.Errorf("acquiring leases: %w", err)
@@ -177,11 +175,11 @@ func (p *pool) grant() {
 }
 
 // place puts a target where it now belongs: with the workers, behind a lease of ours, or left owed to somebody else.
-func (p *pool) place(t Target, a Answer, asked time.Time) {
+func (p *pool) place(t Target, a Answer, asked moment) {
 	if a.Refused == nil {
-		ctx, leave := p.keeper.hold(p.ctx, a.Lease.Fence, asked)
 		p.busy[a.Lease.Run] = true
-		p.ready = append(p.ready, &lot{&Run{Target: t, Standing: a.Standing, Lease: a.Lease, ledger: p.Ledger}, ctx, leave})
+		run := &Run{Target: t, Standing: a.Standing, Lease: a.Lease, ledger: p.Ledger, keeper: p.keeper}
+		p.ready = append(p.ready, &lot{run, p.keeper.hold(p.ctx, a.Lease.Fence, asked)})
 		delete(p.refused, t.Key)
 		return
 	}
@@ -235,6 +233,7 @@ func (p *pool) flush() {
 		if report.State != "" {
 			p.count(end.Lease.Target, report)
 		}
+		p.keeper.leave(end.Lease.Fence)
 		delete(p.busy, end.Lease.Run)
 		p.queue = append(p.queue, p.blocked[end.Lease.Run]...)
 		delete(p.blocked, end.Lease.Run)
@@ -271,11 +270,11 @@ func (p *pool) count(key Key, report Report) {
 	}
 }
 
-func (p *pool) progress(key Key, report *Report) {
+func (p *pool) progress(key Key, waits string) {
 	if p.Progress == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.Progress(Progress{Target: key, Report: report, Done: p.done, Total: p.total})
+	p.Progress(Progress{Target: key, Waits: waits, Done: p.done, Total: p.total})
 }

@@ -18,9 +18,16 @@ func (r *Reconciler) prune(ctx context.Context) (Pruned, error) {
 	if r.Archive == nil {
 		return Pruned{}, nil
 	}
-	last, err := r.Ledger.Records(ctx, pruneFamily, "last")
-	if err != nil || len(last) > 0 {
+	done := Write{Family: pruneFamily, Key: "last", TTL: pruning}
+	last, err := r.Ledger.Records(ctx, pruneFamily, done.Key)
+	if err != nil {
 		return Pruned{}, err
+	}
+	if len(last) > 0 {
+		if !last[0].Expires.After(time.Now().Add(2 * pruning)) {
+			return Pruned{}, nil
+		}
+		done.Revision = last[0].Revision // of a clock that was far ahead
 	}
 	keep := r.Keep
 	keep.Most = mostPruned
@@ -31,8 +38,8 @@ func (r *Reconciler) prune(ctx context.Context) (Pruned, error) {
 	if pruned.More {
 		return pruned, nil
 	}
-	value, _ := json.Marshal(pruned) // numbers cannot fail to encode
-	err = r.Ledger.Commit(ctx, Batch{Records: []Write{{Family: pruneFamily, Key: "last", Value: value, TTL: pruning}}})
+	done.Value, _ = json.Marshal(pruned) // numbers cannot fail to encode
+	err = r.Ledger.Commit(ctx, Batch{Records: []Write{done}})
 	if errors.Is(err, ErrConflict) {
 		err = nil // another sweep was quicker
 	}

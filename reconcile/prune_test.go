@@ -23,8 +23,9 @@ func (c *cellar) Prune(_ context.Context, r reconcile.Retention) (reconcile.Prun
 	return c.say, c.err
 }
 
-func (*cellar) Export(context.Context, io.Writer) error           { return nil }
-func (*cellar) Inspect(context.Context) ([]reconcile.Flaw, error) { return nil, nil }
+func (*cellar) Export(context.Context, io.Writer) error            { return nil }
+func (*cellar) Inspect(context.Context) ([]reconcile.Flaw, error)  { return nil, nil }
+func (*cellar) Tallies(context.Context) ([]reconcile.Tally, error) { return nil, nil }
 
 // TestSweepsPruneOnceADay: work that is left over is the next sweep's, a failure is no failure of the sweep's.
 func TestSweepsPruneOnceADay(t *testing.T) {
@@ -64,6 +65,29 @@ func TestSweepsPruneOnceADay(t *testing.T) {
 		if len(c.keep) != later.want {
 			t.Errorf("%s later: pruned %d times, want %d", later.by, len(c.keep), later.want)
 		}
+	}
+}
+
+// TestPruneAfterALeap: a clock that was far ahead once does not keep sweeps from pruning until it comes by again.
+func TestPruneAfterALeap(t *testing.T) {
+	s := newStage(t, "one")
+	c := &cellar{}
+	s.Archive = c
+	ahead, err := sqlite.Open(t.Context(), s.path, sqlite.Options{Clock: func() time.Time { return time.Now().AddDate(10, 0, 0) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ahead.Close()
+	s.Ledger = ahead
+	s.sweep(s.claim())
+	s.Ledger = s.store
+	for range 3 {
+		if o := s.sweep(s.claim()); o.PruneError != nil {
+			t.Error(o.PruneError)
+		}
+	}
+	if len(c.keep) != 2 {
+		t.Errorf("pruned %d times, want once by each clock", len(c.keep))
 	}
 }
 

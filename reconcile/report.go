@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -55,6 +57,24 @@ type UnknownError struct{ Err error }
 func (e *UnknownError) Error() string { return e.Err.Error() }
 
 func (e *UnknownError) Unwrap() error { return e.Err }
+
+// A PanicError is a panic that was caught.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Caught does something, and turns a panic of it into a *PanicError: what is wrong with one target never stops another.
+func Caught(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{p, debug.Stack()}
+		}
+	}()
+	return do()
+}
 
 // Terminal marks an error that no retry mends: only a person or another configuration does. The target is tried again
 // all the same, since either may have come; a person is told at once and not after some failures.

@@ -22,6 +22,7 @@ type Run struct {
 	Lease    Lease
 
 	ledger  Ledger
+	keeper  *keeper
 	history History
 	logs    []Log // printed since the last event
 }
@@ -29,13 +30,20 @@ type Run struct {
 // History is the run so far.
 func (r *Run) History() History { return r.history }
 
-// Check returns ErrLeaseLost unless the run's lease is live. Between this look and the write that follows it a process
+// Check returns ErrLeaseLost unless the run's lease is live, by the ledger and by every clock of this process: one that was
+// suspended for longer than its lease is refused at once when it goes on. Between this look and the write that follows it a process
 // can still hang for longer than its lease: what must not happen even then needs the fence at the other end.
 func (r *Run) Check(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return r.ledger.Check(ctx, r.Lease.Fence)
+	if err := r.ledger.Check(ctx, r.Lease.Fence); err != nil {
+		return err
+	}
+	if r.keeper.over(r.Lease.Fence) { // it may have taken long to look
+		return fmt.Errorf("fence %d: %w", r.Lease.Fence, ErrLeaseLost)
+	}
+	return context.Cause(ctx)
 }
 
 // Do decides a command, appends what it comes to, and only then believes it. The writes of records are part of the

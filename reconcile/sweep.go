@@ -16,6 +16,7 @@ type Reconciler struct {
 	TTL      time.Duration // of a lease
 	Parallel int           // how many targets are ticked at once
 	Progress func(Progress)
+	Uptime   Uptime // of the host, by which leases end too; nil where it is not known
 	// Owner tells reconcilers apart that share a ledger: their claims are numbered apart, and none forgets another's targets.
 	Owner   string
 	Trigger Trigger   // of a sweep, for targets that a tick by hand gives reason to look at; none when nil
@@ -23,10 +24,11 @@ type Reconciler struct {
 	Keep    Retention // what they leave
 }
 
-// Progress is told as each tick begins and ends, from many goroutines.
+// Progress is told as each tick begins and ends, and when it waits for long, from many goroutines.
 type Progress struct {
 	Target Key
-	Report *Report // nil as the tick begins
+	Report *Report // nil before the tick ends
+	Waits  string  // what it waits for that no timeout ends; empty as the tick begins, and ends
 	Done   int     // ticks that have ended
 	Total  int     // ticks that are known to be due
 }
@@ -76,12 +78,8 @@ func (r *Reconciler) Sweep(ctx context.Context, order Order) (Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	standings, err := r.standings(ctx)
-	if err != nil {
-		return o, err
-	}
 	if answers {
-		o.Covered, o.CoveredUntil = r.covered(*order.Claim, standings)
+		o.Covered, o.CoveredUntil = r.covered(*order.Claim, p.standing) // as it was read when nothing was due any more
 	}
 	if o.Gone, err = r.forget(ctx); err != nil {
 		return o, err
@@ -124,7 +122,7 @@ func (r *Reconciler) due(standings map[Key]*Standing, first map[Key]bool) []Targ
 	var due []Target
 	for _, t := range r.Targets {
 		s := standings[t.Key]
-		if changed := s.Fingerprint != t.Fingerprint; changed || s.Owed() && s.NotBefore.IsZero() {
+		if changed := s.Fingerprint != t.Fingerprint; changed || s.Owed() && !s.parked() {
 			due = append(due, t)
 		}
 	}

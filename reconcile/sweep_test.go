@@ -54,6 +54,24 @@ func TestQuietTicksLeaveNoRuns(t *testing.T) {
 	equal(t, len(s.runs("b")), 3, "runs once it fails anew")
 }
 
+// What a tick waits for is told while it waits, with its name.
+func TestWaitsAreTold(t *testing.T) {
+	s := newStage(t, "a", "b")
+	s.plays("b", func(ctx context.Context, r *reconcile.Run) (reconcile.Report, error) {
+		reconcile.Waits(ctx, "dd (4711)")
+		return fine(ctx, r)
+	})
+	var told []string
+	s.Progress = func(p reconcile.Progress) {
+		if p.Waits != "" {
+			told = append(told, string(p.Target)+" "+p.Waits)
+		}
+	}
+	s.sweep(s.claim())
+	equal(t, strings.Join(told, ", "), "command:b dd (4711)", "told")
+	reconcile.Waits(t.Context(), "nobody listens")
+}
+
 // One target's failure never stops another, not even a panic.
 func TestFailuresStayAlone(t *testing.T) {
 	s := newStage(t, "a", "b", "c")
@@ -156,6 +174,24 @@ func TestRateLimitedTargetWaits(t *testing.T) {
 		<-time.After(2 * time.Minute)
 		s.covers(s.sweep(s.claim("b")), 3, "after it, by any sweep")
 	})
+}
+
+// A clock that was far ahead once parks no target until it comes by again.
+func TestRateLimitByAClockThatWasAhead(t *testing.T) {
+	s := newStage(t, "a")
+	s.sweep(s.claim())
+	s.plays("a", func(_ context.Context, run *reconcile.Run) (reconcile.Report, error) {
+		end := reconcile.Settlement{Lease: run.Lease, NotBefore: time.Now().AddDate(10, 0, 0), Report: reconcile.Report{State: reconcile.Limited},
+			Fingerprint: run.Target.Fingerprint}
+		_, err := s.store.Settle(t.Context(), []reconcile.Settlement{end}) // as a sweep of that time would have
+		return reconcile.Report{State: reconcile.OK}, err
+	})
+	s.sweep(s.claim())
+	if k := s.standing("a"); k.NotBefore.IsZero() || !k.Owed() {
+		t.Fatalf("nothing is shown: %+v", k)
+	}
+	s.plays("a", fine)
+	s.covers(s.sweep(s.claim()), 3, "by the next sweep")
 }
 
 // A sweep is a few transactions, not a few for each target (B7).

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 )
 
@@ -33,20 +32,22 @@ func (r *Run) stopped(err error) Settlement {
 	return s
 }
 
-// guarded turns a panic into an error: one target's failure never stops another. The stack goes with what was printed,
-// since it differs each time, and a failure that was told before is not told again.
+// guarded turns a panic into an error. The stack goes with what was printed, since it differs each time, and a failure that
+// was told before is not told again.
 func (r *Reconciler) guarded(ctx context.Context, run *Run) (report Report, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			run.Log(Log{Stream: "panic", Text: string(debug.Stack())})
-			err = fmt.Errorf("ticking %s: panic: %v", run.Target.Key, p)
-		}
-	}()
 	ticker, known := r.Tickers[run.Target.Key]
 	if !known {
 		return Report{}, Terminal(fmt.Errorf("ticking %s: nothing here knows its kind", run.Target.Key))
 	}
-	return ticker.Tick(ctx, run)
+	err = Caught(func() (err error) {
+		report, err = ticker.Tick(ctx, run)
+		return err
+	})
+	if p, panicked := errors.AsType[*PanicError](err); panicked {
+		run.Log(Log{Stream: "panic", Text: string(p.Stack)})
+		err = fmt.Errorf("ticking %s: %w", run.Target.Key, err)
+	}
+	return report, err
 }
 
 // settlement is how a tick ends. What went quietly leaves no run behind, and a failure that was told before is not told
@@ -95,6 +96,11 @@ func stateOf(err error) State {
 
 // patience is how long a target waits at most because the outside asked for it.
 const patience = time.Hour
+
+// parked tells whether the target waits for its NotBefore. One further away than patience was set by a clock that was off.
+func (s Standing) parked() bool {
+	return !s.NotBefore.IsZero() && time.Until(s.NotBefore) <= patience
+}
 
 // closing is how long the last words of ticks may take to be recorded after the process was told to stop.
 const closing = 20 * time.Second

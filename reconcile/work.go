@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,10 +23,15 @@ type WorkLedger interface {
 	Work(ctx context.Context, o WorkOrder) (Item, error)
 	// RenewWork prolongs a live session and records nothing. ErrLeaseLost when there is none with the fence.
 	RenewWork(ctx context.Context, id ItemID, f Fence, ttl time.Duration) error
-	// Item reads an item, done or not. ErrNoItem when it was never started.
+	// Item reads an item, done or not, from its last start on. ErrNoItem when it was never started, ErrUnreadable when its
+	// events make no sense.
 	Item(ctx context.Context, id ItemID) (Item, error)
-	// Items lists the items that are not done, by name.
+	// Items lists the items that are not done, by name, also those that cannot be read. It costs as much as has happened in
+	// them since their last start.
 	Items(ctx context.Context) ([]Item, error)
+	// Discard gives back the scopes of an item whose events make no sense, and removes them: nothing else ends it. A
+	// *UnfitError when it can be read, ErrNoItem when there is none.
+	Discard(ctx context.Context, id ItemID) error
 }
 
 // Errors of work items.
@@ -34,6 +40,8 @@ var (
 	ErrNoItem = errors.New("no such work item")
 	// ErrFenceNeeded means that somebody works on the item, and that who orders did not show to know of it.
 	ErrFenceNeeded = errors.New("the fence of that session is needed")
+	// ErrUnreadable means that an item's events are damaged, or of a newer version: nothing is decided on them.
+	ErrUnreadable = errors.New("its events cannot be read")
 )
 
 // An ItemID names a work item, in the words of those who work: "maintenance-db", "pause:command:proxy".
@@ -61,8 +69,17 @@ func ParseScope(s string) (Scope, error) {
 	return Scope(s), nil
 }
 
+// pauses is what the names of pauses begin with.
+const pauses = "pause:"
+
 // PauseID names the item that keeps a target from being ticked.
-func PauseID(target Key) ItemID { return "pause:" + ItemID(target) }
+func PauseID(target Key) ItemID { return pauses + ItemID(target) }
+
+// Paused is the target whose pause has the name; none when it is no pause's.
+func (id ItemID) Paused() (target Key, is bool) {
+	rest, is := strings.CutPrefix(string(id), pauses)
+	return Key(rest), is
+}
 
 // A WorkState is where an item stands, in the word that people read.
 type WorkState string
@@ -73,6 +90,7 @@ const (
 	Blocked    WorkState = "BLOCKED"     // it cannot go on until a person decides
 	InReview   WorkState = "REVIEW"      // the work is done, and a person is to look at it
 	WorkDone   WorkState = "DONE"        // nothing is held any more; it may be started again
+	Unreadable WorkState = "UNREADABLE"  // its events make no sense, and its scopes are kept until it is discarded
 )
 
 // A Session is somebody's hold of an item.
@@ -83,7 +101,7 @@ type Session struct {
 	Until  time.Time // never expires when zero: a pause
 }
 
-// An Item is a work item as its events tell it.
+// An Item is a work item as its events tell it, from its last start on.
 type Item struct {
 	ID      ItemID
 	State   WorkState // empty before the first event
@@ -96,7 +114,17 @@ type Item struct {
 }
 
 // NeedsPerson tells whether the item holds scopes that nobody works on.
-func (i Item) NeedsPerson() bool { return i.State == Blocked || i.State == InReview }
+func (i Item) NeedsPerson() bool {
+	return i.State == Blocked || i.State == InReview || i.State == Unreadable
+}
+
+// Next is the number that its next event has.
+func (i Item) Next() int {
+	if len(i.Events) == 0 {
+		return 1
+	}
+	return i.Events[len(i.Events)-1].Seq + 1
+}
 
 // Reserves says which of the scopes the item holds; nil when none.
 func (i Item) Reserves(scopes []Scope) *ReservedError {
@@ -122,7 +150,7 @@ func (i Item) At(now time.Time) Item {
 		return i
 	}
 	i.Events = slices.Clip(i.Events)
-	_ = i.add(WorkEvent{Seq: len(i.Events) + 1, At: i.Session.Until, WorkFact: i.Expired()}) // always follows on a live session
+	_ = i.add(WorkEvent{Seq: i.Next(), At: i.Session.Until, WorkFact: i.Expired()}) // always follows on a live session
 	return i
 }
 

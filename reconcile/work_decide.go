@@ -51,7 +51,7 @@ func (i Item) Decide(o WorkOrder, next Fence, now time.Time) (WorkFact, error) {
 	case o.Begins():
 		f.Fence, f.Until = next, o.until(now)
 	case live && o.Fence == 0:
-		return f, fmt.Errorf("work item %s: %s works on it until %s: %w", i.ID, i.Session.Holder, shownUntil(i.Session.Until), ErrFenceNeeded)
+		return f, fmt.Errorf("work item %s: %s works on it until %s: %w", i.ID, inLine(i.Session.Holder), shownUntil(i.Session.Until), ErrFenceNeeded)
 	case live:
 		f.Fence = i.Session.Fence
 	}
@@ -75,7 +75,7 @@ func (i Item) unfit(do WorkFactType) error {
 type UnfitError struct {
 	Item  ItemID
 	State WorkState
-	Do    WorkFactType
+	Do    WorkFactType // in the word of the fact that would have followed, or "discarded"
 }
 
 func (e *UnfitError) Error() string {

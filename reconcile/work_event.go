@@ -10,7 +10,7 @@ import (
 // A WorkEvent is one thing that happened to a work item. The types and fields of its fact are a promise, as those of runs
 // are (docs/ledger.md).
 type WorkEvent struct {
-	Seq int       // 1 for the first start
+	Seq int       // 1 for the first start, and growing by one
 	At  time.Time // the store's clock
 	WorkFact
 }
@@ -72,12 +72,16 @@ func DecodeWorkFact(typ string, data []byte) (f WorkFact, err error) {
 	return f, nil
 }
 
-// FoldWork reads an item from its events. As with runs, what makes no sense is damage and is refused.
+// FoldWork reads an item from its events, or from those since any of its starts. As with runs, what makes no sense is
+// damage and is refused. Nothing is missing but earlier checkpoints of a session, which a later one makes superfluous: it
+// has the session's fence, so that nothing else can have been between.
 func FoldWork(id ItemID, events []WorkEvent) (Item, error) {
 	i := Item{ID: id}
-	for _, e := range events {
-		if e.Seq != len(i.Events)+1 {
-			return i, fmt.Errorf("event %d of work item %s follows event %d", e.Seq, id, len(i.Events))
+	for n, e := range events {
+		begins := n == 0 && e.Seq > 0
+		supersedes := e.Seq > i.Next() && e.Type == WorkCheckpointed && e.Fence == i.Session.Fence
+		if e.Seq != i.Next() && !begins && !supersedes {
+			return i, fmt.Errorf("event %d of work item %s follows event %d", e.Seq, id, i.Next()-1)
 		}
 		if err := i.add(e); err != nil {
 			return i, fmt.Errorf("event %d of work item %s: %w", e.Seq, id, err)
@@ -96,7 +100,7 @@ func (i *Item) add(e WorkEvent) error {
 	}
 	switch e.Type {
 	case WorkStarted:
-		i.Reason, i.Scopes = e.Note, e.Scopes
+		i.Reason, i.Scopes, i.Events = e.Note, e.Scopes, nil
 		i.begin(e)
 	case WorkUnblocked:
 		i.begin(e)

@@ -6,18 +6,32 @@ import (
 	"time"
 )
 
-// HoldWork renews the live session of an item, which was asked for at the given instant, as leases of ticks are renewed: at
-// a third of its time. The context that it gives ends when the session is lost or cannot be renewed in time, with
-// ErrLeaseLost as the cause. The function that it gives stops the renewing.
-func HoldWork(ctx context.Context, l WorkLedger, i Item, ttl time.Duration, asked time.Time) (context.Context, func()) {
-	ctx, stop := context.WithCancel(ctx)
-	k := newKeeper(workRenewer{l, i.ID}, ttl)
-	held, leave := k.hold(ctx, i.Session.Fence, asked)
-	go k.run(ctx)
-	return held, func() {
-		leave()
-		stop()
+// A LiveWork is a live session that this process renews, as leases of ticks are renewed: at a third of its time.
+type LiveWork struct {
+	Item Item
+	// Ctx ends when the session is lost or cannot be renewed in time, with ErrLeaseLost as the cause. When it ends because
+	// the program was told to stop, the session is still renewed: until its Grace ends.
+	Ctx context.Context
+	// Leave stops the renewing.
+	Leave func()
+}
+
+// HoldWork does an order that begins a session with an end, and renews the session. Its errors are those of the order. The
+// uptime is the host's, by which the session ends too; nil where it is not known.
+func HoldWork(ctx context.Context, l WorkLedger, o WorkOrder, uptime Uptime) (LiveWork, error) {
+	asked := uptime.now()
+	item, err := l.Work(ctx, o)
+	if err != nil {
+		return LiveWork{}, err
 	}
+	k := newKeeper(workRenewer{l, item.ID}, o.For, uptime)
+	held := k.hold(ctx, item.Session.Fence, asked)
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go k.run(ctx)
+	return LiveWork{item, held, func() {
+		k.leave(item.Session.Fence)
+		stop()
+	}}, nil
 }
 
 // A workRenewer renews the session of one item.

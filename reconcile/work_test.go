@@ -69,7 +69,7 @@ func fold(i reconcile.Item, at time.Time, f reconcile.WorkFact) (reconcile.Item,
 	if err != nil {
 		return i, err
 	}
-	return reconcile.FoldWork(i.ID, append(slices.Clone(i.Events), reconcile.WorkEvent{Seq: len(i.Events) + 1, At: at, WorkFact: back}))
+	return reconcile.FoldWork(i.ID, append(slices.Clone(i.Events), reconcile.WorkEvent{Seq: i.Next(), At: at, WorkFact: back}))
 }
 
 // TestWorkDamaged refuses histories that make no sense.
@@ -77,6 +77,10 @@ func TestWorkDamaged(t *testing.T) {
 	start := reconcile.WorkEvent{Seq: 1, WorkFact: reconcile.WorkFact{Type: reconcile.WorkStarted, Fence: 1, Scopes: []reconcile.Scope{"x"}}}
 	for name, events := range map[string][]reconcile.WorkEvent{
 		"a gap":            {start, {Seq: 3, WorkFact: reconcile.WorkFact{Type: reconcile.WorkBlocked}}},
+		"no number":        {{Seq: 0, WorkFact: start.WorkFact}},
+		"a head cut off":   {{Seq: 2, WorkFact: reconcile.WorkFact{Type: reconcile.WorkCheckpointed, Fence: 1}}},
+		"a gap, another's": {start, {Seq: 3, WorkFact: reconcile.WorkFact{Type: reconcile.WorkCheckpointed, Fence: 2}}},
+		"a step back":      {start, {Seq: 1, WorkFact: reconcile.WorkFact{Type: reconcile.WorkCheckpointed, Fence: 1}}},
 		"no start":         {{Seq: 1, WorkFact: reconcile.WorkFact{Type: reconcile.WorkBlocked}}},
 		"unknown":          {start, {Seq: 2, WorkFact: reconcile.WorkFact{Type: "levitated"}}},
 		"a second start":   {start, {Seq: 2, WorkFact: start.WorkFact}},
@@ -92,13 +96,37 @@ func TestWorkDamaged(t *testing.T) {
 	}
 }
 
+// TestWorkSinceAnyStart: what retention leaves of an item folds to what the whole did.
+func TestWorkSinceAnyStart(t *testing.T) {
+	at := func(seq int, typ reconcile.WorkFactType, fence reconcile.Fence) reconcile.WorkEvent {
+		return reconcile.WorkEvent{Seq: seq, WorkFact: reconcile.WorkFact{Type: typ, Fence: fence, Scopes: []reconcile.Scope{"x"}}}
+	}
+	events := []reconcile.WorkEvent{at(1, reconcile.WorkStarted, 1), at(2, reconcile.WorkEnded, 1), at(3, reconcile.WorkStarted, 2),
+		at(4, reconcile.WorkCheckpointed, 2), at(5, reconcile.WorkCheckpointed, 2), at(6, reconcile.WorkBlocked, 2)}
+	want, err := reconcile.FoldWork("disk", events)
+	if err != nil || len(want.Events) != 4 || want.Next() != 7 || want.State != reconcile.Blocked {
+		t.Fatalf("folded to %+v, %v; want it from its second start on", want, err)
+	}
+	if got, err := reconcile.FoldWork("disk", events[2:]); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("without the first start it folds to %+v, %v; want %+v", got, err, want)
+	}
+	thinned := append(slices.Clone(events[2:3]), events[4:]...)
+	if got, err := reconcile.FoldWork("disk", thinned); err != nil || got.State != want.State || got.Next() != 7 {
+		t.Errorf("without the earlier checkpoint it folds to %+v, %v", got, err)
+	}
+}
+
 func TestReservedErrorOfAnItem(t *testing.T) {
 	until := time.Date(2026, 11, 29, 14, 7, 40, 0, time.UTC)
 	by := &reconcile.ReservedError{Item: "disk", Holder: "ada", Scopes: []reconcile.Scope{"command:proxy", "host:web"}, Until: until}
 	if got, want := by.Error(), "scope reserved by disk (ada): command:proxy, host:web until 2026-11-29T14:07:40Z"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	by.Until = time.Time{}
+	by.Holder = "eve\n\x1b[2Jerror: all is lost"
+	if got, want := by.Error(), `scope reserved by disk ("eve\n\x1b[2Jerror: all is lost"): command:proxy, host:web until 2026-11-29T14:07:40Z`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	by.Until, by.Holder = time.Time{}, "ada"
 	if got, want := by.Error(), "scope reserved by disk (ada): command:proxy, host:web until a person decides"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -123,6 +151,10 @@ type clerk struct {
 	mu      sync.Mutex
 	renewed int
 	refuse  error
+}
+
+func (c *clerk) Work(_ context.Context, o reconcile.WorkOrder) (reconcile.Item, error) {
+	return reconcile.Item{ID: o.Item, Session: reconcile.Session{Fence: 7}}, nil
 }
 
 func (c *clerk) RenewWork(context.Context, reconcile.ItemID, reconcile.Fence, time.Duration) error {
@@ -155,16 +187,19 @@ func TestHoldWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clerk := &clerk{}
-				ctx, leave := reconcile.HoldWork(t.Context(), clerk, reconcile.Item{ID: "disk", Session: reconcile.Session{Fence: 7}}, 15*time.Minute, time.Now())
-				defer leave()
-				<-time.After(time.Hour + time.Second)
-				began := time.Now()
-				if renewed := clerk.refuses(c.refuse); ctx.Err() != nil || renewed != 12 {
-					t.Fatalf("renewed %d times in an hour, %v; want 12", renewed, context.Cause(ctx))
+				held, err := reconcile.HoldWork(t.Context(), clerk, reconcile.WorkOrder{Item: "disk", For: 15 * time.Minute}, nil)
+				if err != nil {
+					t.Fatal(err)
 				}
-				<-ctx.Done()
-				if took := time.Since(began); took >= c.within || !errors.Is(context.Cause(ctx), reconcile.ErrLeaseLost) {
-					t.Errorf("ended %v after it was refused: %v", took, context.Cause(ctx))
+				defer held.Leave()
+				<-time.After(time.Hour + time.Minute)
+				began := time.Now()
+				if renewed := clerk.refuses(c.refuse); held.Ctx.Err() != nil || renewed != 12 {
+					t.Fatalf("renewed %d times in an hour, %v; want 12", renewed, context.Cause(held.Ctx))
+				}
+				<-held.Ctx.Done()
+				if took := time.Since(began); took >= c.within || !errors.Is(context.Cause(held.Ctx), reconcile.ErrLeaseLost) {
+					t.Errorf("ended %v after it was refused: %v", took, context.Cause(held.Ctx))
 				}
 			})
 		})

@@ -24,6 +24,9 @@ const (
 	maxData    = 64 << 10
 )
 
+// errTooMuch ends a plan that goes on printing, which may be for ever.
+var errTooMuch = fmt.Errorf("more than %d MiB", maxPlan>>20)
+
 // A line of a plan is a change, or the size of what there is.
 type line struct {
 	reconcile.Change
@@ -33,7 +36,7 @@ type line struct {
 // parse reads the lines of a plan. It takes all of it or nothing: half a plan is not a smaller plan.
 func parse(printed []byte, s secret.Texts) (Seen, error) {
 	if len(printed) > maxPlan {
-		return Seen{}, fmt.Errorf("more than %d MiB", maxPlan>>20)
+		return Seen{}, errTooMuch
 	}
 	if len(printed) > 0 && printed[len(printed)-1] != '\n' {
 		return Seen{}, errors.New("it ends in the middle of a line")

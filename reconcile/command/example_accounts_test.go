@@ -155,3 +155,31 @@ func TestAccountsEmptySource(t *testing.T) {
 	a.sql(t, "insert into keys values ('ada', '"+key1+"'), ('bob', '"+key1+"')")
 	a.become(t, "~ account ada: these keys", "- every key of eve")
 }
+
+// SEC-07: a row's key is a key, and no second line, option or end of one. What is written is root's alone to write and in place
+// at once; whoever opened it to others, or laid a link there, has not done so for long.
+func TestAccountsKeysAreOnlyKeys(t *testing.T) {
+	t.Parallel()
+	a := newAccounts(t)
+	a.become(t, "+ account ada (uid 20001)", "+ account bob (uid 20002)", "+ account eve (uid 20003)")
+	path := a.path("etc/ssh/authorized_keys.d/ada")
+	for _, spoil := range []string{"chmod 666 " + path, "chown 1000 " + path, "mv " + path + " " + path + "2; ln -s ada2 " + path} {
+		if out, err := exec.Command("sh", "-ec", spoil).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		a.become(t, "~ account ada: these keys")
+		if info, err := os.Lstat(path); err != nil || info.Mode() != 0o644 || owner(t, path) != 0 || readFile(t, path) != key1+"\n"+key2+"\n" {
+			t.Errorf("after %s: %v, %v", spoil, info, err)
+		}
+	}
+	for _, text := range []string{"command=\"/bin/sh\" " + key1, "no-pty,restrict " + key1, "cert-authority " + key1, "*@example.org " + key1,
+		"# " + key1, " " + key1, key1 + "'||char(10)||'" + key2, key1 + "'||char(13)||'" + key2, key1 + "'||char(10)||'", "ssh-dss AAAA", "ssh-ed25519", ""} {
+		a.sql(t, "delete from keys where login = 'ada'; insert into keys values ('ada', '"+text+"')")
+		if _, err := converge(t, a.Kind, a.input(t)); err == nil || !strings.Contains(err.Error(), "a key is not one") {
+			t.Errorf("%q: %v", text, err)
+		}
+		if got := readFile(t, path); got != key1+"\n"+key2+"\n" {
+			t.Errorf("%q: the keys have become %q", text, got)
+		}
+	}
+}

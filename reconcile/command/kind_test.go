@@ -37,6 +37,7 @@ func TestPlanIsUnknownUnlessItEndsWell(t *testing.T) {
 		`printf '{"id":"a","op":"-","text":"a"}'`:                        "ends in the middle of a line",
 		`echo '{"id":"a","op":"-","text":"a","x":1}'`:                    "unknown field",
 		`head -c 9000000 /dev/zero`:                                      "more than 8 MiB",
+		`cat /dev/zero`:                                                  "more than 8 MiB",
 		`echo '{"id":"a","op":"-","text":"a"}'; sqlite3 /no/db 'select'`: "plan exited with",
 	} {
 		k := New(settings(t, fmt.Sprintf("{plan: [%s], apply: ['true']}", script(t, text))))

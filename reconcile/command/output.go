@@ -68,11 +68,15 @@ func readable(text string) string {
 type whole struct {
 	data  []byte
 	limit int
+	over  func() // called when there is more
 }
 
 // Write takes everything.
 func (w *whole) Write(p []byte) (int, error) {
 	w.data = append(w.data, p[:min(len(p), w.limit+1-len(w.data))]...)
+	if len(w.data) > w.limit {
+		w.over()
+	}
 	return len(p), nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -40,9 +41,7 @@ func (p program) supervise(ctx context.Context) (exit int, strays []string, err 
 	// The program is dead and not yet reaped, so that its number, which is also the group's, is nobody else's.
 	strays = members(c.pid)
 	_ = unix.Kill(-c.pid, unix.SIGKILL)
-	for wait := time.Millisecond; len(members(c.pid)) > 0 && wait < time.Second; wait *= 2 { // dying takes a moment
-		time.Sleep(wait)
-	}
+	bury(ctx, func() []string { return members(c.pid) })
 	close(c.reap)
 	state := <-c.state
 	switch status, _ := state.Sys().(syscall.WaitStatus); {
@@ -52,6 +51,29 @@ func (p program) supervise(ctx context.Context) (exit int, strays []string, err 
 		return 0, strays, fmt.Errorf("died of a signal: %s", status.Signal())
 	}
 	return state.ExitCode(), strays, nil
+}
+
+// unkillable tells of processes that were killed and are not dead.
+func unkillable(ctx context.Context, names ...string) {
+	reconcile.Waits(ctx, strings.Join(names, ", ")+", killed and kept by the kernel, as by a disk that does not answer")
+}
+
+// bury waits until nobody of a killed group lives. Dying takes a moment; where the kernel keeps a process in the middle of a
+// call, it takes as long as that, and what the call writes needs the lease: it is not given back before.
+func bury(ctx context.Context, alive func() []string) {
+	told := false
+	for wait := time.Millisecond; ; wait = min(2*wait, time.Second) {
+		left := alive()
+		long := wait == time.Second
+		if len(left) == 0 || long && reconcile.Grace(ctx).Err() != nil {
+			return
+		}
+		if long && !told {
+			unkillable(ctx, left...)
+			told = true
+		}
+		time.Sleep(wait)
+	}
 }
 
 // A child is a started process.
@@ -110,24 +132,29 @@ func ended(pid int) {
 	}
 }
 
-// await waits for the program's end, and brings it about when the context ends; it then returns why.
+// await waits for the program's end, and brings it about when the context ends; it then returns why. The program has time to
+// end, but none that its lease does not have: somebody else may be writing soon.
 func (c *child) await(ctx context.Context, grace time.Duration) error {
 	select {
 	case <-c.exited:
 		return nil
 	case <-ctx.Done():
 	}
-	why := context.Cause(ctx)
-	if !errors.Is(why, reconcile.ErrLeaseLost) { // then somebody else may be writing already
-		_ = unix.Kill(-c.pid, unix.SIGTERM)
-		select {
-		case <-c.exited:
-			return why
-		case <-time.After(grace):
-		}
+	why, over := context.Cause(ctx), reconcile.Grace(ctx).Done()
+	_ = unix.Kill(-c.pid, unix.SIGTERM)
+	select {
+	case <-c.exited:
+		return why
+	case <-over:
+	case <-time.After(grace):
 	}
 	_ = unix.Kill(-c.pid, unix.SIGKILL)
-	<-c.exited
+	select {
+	case <-c.exited:
+	case <-time.After(time.Second):
+		unkillable(ctx, fmt.Sprintf("the command (%d)", c.pid))
+		<-c.exited
+	}
 	return why
 }
 

@@ -48,16 +48,18 @@ wait
 	}
 }
 
-// What ignores the request is killed after the grace; of a lost lease it is killed at once, since another may be writing.
+// What ignores the request is killed after the grace, and at once when nothing may go on: another may be writing soon.
 func TestStubbornGroupIsKilled(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		cause error
 		grace time.Duration
+		ends  time.Duration // of the grace, in the context
 		least time.Duration
 	}{
-		{"stopped", errors.New("told to stop"), 300 * time.Millisecond, 300 * time.Millisecond},
-		{"lease lost", fmt.Errorf("renewing: %w", reconcile.ErrLeaseLost), time.Hour, 0},
+		{"stopped", errors.New("told to stop"), 300 * time.Millisecond, time.Hour, 300 * time.Millisecond},
+		{"lease lost", fmt.Errorf("renewing: %w", reconcile.ErrLeaseLost), time.Hour, 0, 0},
+		{"lease lost after it was stopped", errors.New("told to stop"), time.Hour, 300 * time.Millisecond, 300 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ready := fifo(t)
@@ -67,13 +69,19 @@ sleep 1000 & echo $$ $! >%s
 while :; do sleep 0.05; done
 `, ready))
 			k.grace = c.grace
-			ctx, cancel := context.WithCancelCause(t.Context())
+			grace, over := context.WithCancel(t.Context())
+			defer over()
+			ctx, cancel := context.WithCancelCause(reconcile.WithGrace(t.Context(), grace))
 			var pids []string
 			var began time.Time
 			go func() {
 				pids = strings.Fields(hear(t, ready))
 				began = time.Now()
+				if c.ends == 0 {
+					over()
+				}
 				cancel(c.cause)
+				time.AfterFunc(c.ends, over)
 			}()
 			in, _ := input()
 			_, err := k.Observe(ctx, in)
@@ -149,10 +157,17 @@ func TestDaemonHoldsNothing(t *testing.T) {
 
 func TestStartThatFails(t *testing.T) {
 	in, _ := input()
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for text, want := range map[string]string{
-		"{check: [no-such-program-here], apply: ['true']}":   "no-such-program-here",
-		"{check: [/dev/null], apply: ['true']}":              "permission denied",
-		"{check: ['true'], apply: ['true'], dir: /no/where}": "/no/where",
+		"{check: [no-such-program-here], apply: ['true']}":      "no-such-program-here",
+		"{check: [/dev/null], apply: ['true']}":                 "permission denied",
+		"{check: [/tmp], apply: ['true']}":                      "permission denied",
+		"{check: [" + fifo + "], apply: ['true']}":              "permission denied",
+		"{check: ['true'], apply: ['true'], dir: " + fifo + "}": "not a directory",
+		"{check: ['true'], apply: ['true'], dir: /no/where}":    "/no/where",
 	} {
 		_, err := New(settings(t, text)).Observe(t.Context(), in)
 		unknown(t, err, want)

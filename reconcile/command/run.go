@@ -44,7 +44,9 @@ func (k *Kind) run(ctx context.Context, in plan.Input, c call) (outcome, error) 
 	if err != nil {
 		return outcome{}, fmt.Errorf("preparing %s: %w", c.name, err)
 	}
-	log, stdout := &capture{}, &whole{limit: maxPlan}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	log, stdout := &capture{}, &whole{limit: maxPlan, over: func() { stop(errTooMuch) }}
 	p := program{argv: c.command.argv(), dir: k.settings.Dir, env: env, stdin: c.stdin, grace: k.grace}
 	exit, strays, err := p.listen(ctx, log, stdout, c.keep)
 	out := outcome{exit: exit, printed: log.text(hidden), stdout: stdout.data, secrets: hidden}

@@ -34,7 +34,9 @@ done
 	folderApply = `echo "$TRUEUP_CHANGE" >>"$FOLDER/writes"
 cd "$FOLDER/accounts" || exit 1
 name=${TRUEUP_CHANGE#* }
-while read -r login role; do [ "$login" != "$name" ] || { echo "$role" >"$name"; exit; }; done <"$TRUEUP_POLICY"
+while read -r login role; do # killed at any instant, it leaves the account as it was or as it is to be
+    [ "$login" != "$name" ] || { echo "$role" >../new && mv ../new "$name"; exit; }
+done <"$TRUEUP_POLICY"
 rm "$name"
 `
 	folderWants = "ada admin\nbob member\ncy member\ndan member\neve member\n"

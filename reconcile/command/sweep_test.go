@@ -138,7 +138,7 @@ apply: {shell: 'if [ -e DIR/fifo ]; then exec 3>DIR/fifo; echo >&3; exec sleep 1
 	}
 }
 
-// REC-26: the report says ok when what was wanted is so, and not when a program said that it had done it.
+// REC-26, TRG-21: the report says ok when what was wanted is so, and not when a program said that it had done it.
 func TestApplyIsConfirmed(t *testing.T) {
 	dir := host(t, `
 check: {shell: 'echo looking; test -e DIR/made || exit 2'}

@@ -15,7 +15,7 @@ type Config struct {
 	Trigger  Trigger  `yaml:"trigger" doc:"how touches become sweeps"`
 	State    string   `yaml:"state" doc:"the ledger, a file on a local disk: sqlite:///path/ledger.db; without it ledger.db in trigger.state"`
 	Outbox   string   `yaml:"outbox" path:"abs" doc:"the folder that the web app reads: status.json"`
-	Report   string   `yaml:"report" path:"abs" doc:"the folder that operators read: the page, metrics"`
+	Report   string   `yaml:"report" path:"abs" doc:"a folder for what operators read, which the web app does not"`
 	Lease    Lease    `yaml:"lease" doc:"how targets are held"`
 	Ledger   Ledger   `yaml:"ledger" doc:"how much of the past is kept"`
 	Breaker  Breaker  `yaml:"breaker" doc:"what a plan may remove without a person's approval"`
@@ -37,7 +37,7 @@ type Trigger struct {
 
 // Lease says how targets are held.
 type Lease struct {
-	TTL time.Duration `yaml:"ttl" min:"1s" max:"24h" doc:"how long a lease lives that is not renewed"`
+	TTL time.Duration `yaml:"ttl" min:"10s" max:"24h" doc:"how long a lease lives that is not renewed; a tenth of it is left to end what cannot be renewed"`
 }
 
 // Ledger says how much of the past is kept. What is open or waits for a person is, whatever it says.
@@ -46,6 +46,9 @@ type Ledger struct {
 	Runs int           `yaml:"runs" min:"0" doc:"how many of a target's last runs are kept, however old"`
 	Logs int           `yaml:"logs" max:"1048576" doc:"how many MiB of what commands printed are kept, the latest"`
 }
+
+// MostLogs is the bound of Ledger.Logs.
+const MostLogs = 1 << 20
 
 // Breaker bounds the removals that are done without approval: the smaller of both.
 type Breaker struct {

@@ -247,7 +247,7 @@ func TestNumbersAndBooleans(t *testing.T) {
 		"trueup.yaml:2: parallel: 0 is not greater than zero",
 		"trueup.yaml:3: breaker.removals: -1 is less than 0",
 		"trueup.yaml:3: breaker.fraction: 1.5 is more than 1",
-		"trueup.yaml:4: lease.ttl: 5ms is less than 1s",
+		"trueup.yaml:4: lease.ttl: 5ms is less than 10s",
 		"trueup.yaml:5: ledger.keep: 90d has a unit that changes its length with the season → did you mean 2160h?",
 		"trueup.yaml:5: ledger.runs: -1 is less than 0",
 		"trueup.yaml:5: ledger.logs: 0 is not greater than zero")
@@ -309,7 +309,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestPolicies(t *testing.T) {
-	wants(t, target("  policy: {file: /x, url: 'https://h/x'}\n"), `trueup.yaml:6: policy in target command:web: want one of file, command and url`)
+	wants(t, target("  policy: {file: /x, url: 'https://h/x'}\n"), `trueup.yaml:6: policy in target command:web: want one of file, command, url and query`)
 	wants(t, target("  policy:\n    url: http://example.org/x\n"),
 		`trueup.yaml:7: policy in target command:web: url has to be https: http is for this host only, since anybody on the way could write the policy`)
 	wants(t, target("  policy: {command: [cat]}\n"),

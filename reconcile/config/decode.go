@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,6 +20,19 @@ func Decode(name string, data []byte, into any) error {
 	if root := f.parse(name, data); root != nil {
 		d := decoder{&f, name, map[string]place{}}
 		d.value(root, reflect.ValueOf(into).Elem(), spot{})
+	}
+	return f.err()
+}
+
+// Read reads a file that is not the configuration into a struct, as strictly as Load does, and refuses what another than its
+// reader could have written. The errors are Faults.
+func Read(path string, into any) error {
+	var f findings
+	if data, ok := f.read(path); ok {
+		if root := f.parse(path, data); root != nil {
+			d := decoder{&f, path, map[string]place{}}
+			d.value(root, reflect.ValueOf(into).Elem(), spot{})
+		}
 	}
 	return f.err()
 }
@@ -148,7 +162,7 @@ func (d *decoder) mapping(n *yaml.Node, at spot, into ...reflect.Value) {
 	}
 	for _, key := range keys {
 		if known[key].required && !given[key] && !meant[key] {
-			d.fault(n, at, fmt.Sprintf("write %s: ...", key), "%s is missing", key)
+			d.fault(n, at, fmt.Sprintf("write %s: %s", key, cmp.Or(known[key].max, "...")), "%s is missing", key) // the greatest version is the one that is known
 		}
 	}
 	for _, v := range into {

@@ -1,12 +1,9 @@
 package config
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 )
@@ -24,6 +21,33 @@ func Load(path string, o Options) (*Config, error) {
 		return nil, err
 	}
 	return &c, nil
+}
+
+// LedgerOf is the ledger's file of a configuration that Load refuses, for who wants to know what has happened so far. It is
+// empty where the file does not tell.
+func LedgerOf(path string, o Options) string {
+	c := o.Defaults
+	c.origins = map[string]place{}
+	l := loader{options: o, config: &c}
+	data, ok := l.read(path)
+	if !ok {
+		return ""
+	}
+	root := l.parse(path, data)
+	if root == nil {
+		return ""
+	}
+	d := decoder{&l.findings, path, c.origins}
+	d.mapping(root, spot{}, reflect.ValueOf(&c).Elem())
+	if _, given := c.origins["state"]; given && c.State == "" {
+		return "" // and cannot be read
+	}
+	c.settle()
+	before := l.count()
+	if l.state(place{}); l.count() > before {
+		return ""
+	}
+	return c.Database()
 }
 
 // A loader reads one configuration.
@@ -77,43 +101,6 @@ func (l *loader) gather(path string, root *yaml.Node) {
 			}
 		}
 	}
-}
-
-// included are the files that the globs find, each once, in the order of their names.
-func (l *loader) included(path string) []string {
-	var files []string
-	for i, pattern := range l.config.Include {
-		at := l.config.origins[fmt.Sprintf("include[%d]", i)]
-		full := pattern
-		if !filepath.IsAbs(full) {
-			full = filepath.Join(filepath.Dir(path), full)
-		}
-		found, err := filepath.Glob(full)
-		switch {
-		case err != nil:
-			l.add(at, "", "include: %q is no glob", pattern)
-		case len(found) == 0 && !strings.ContainsAny(pattern, `*?[\`):
-			l.add(at, "", "include: there is no file %s", full)
-		}
-		files = append(files, found...)
-	}
-	slices.Sort(files)
-	files = slices.Compact(files)
-	if len(files) > mostFiles {
-		l.add(l.config.origins["include"], "", "include: %d files, more than %d", len(files), mostFiles)
-		return nil
-	}
-	return slices.DeleteFunc(files, func(file string) bool { return same(file, path) })
-}
-
-// same tells whether two paths lead to one file.
-func same(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(b)
-	return err == nil && os.SameFile(one, other)
 }
 
 // include reads a file that holds targets and nothing else.

@@ -10,6 +10,7 @@ import (
 
 	"trueup/reconcile/command"
 	"trueup/reconcile/config"
+	"trueup/reconcile/forgejo"
 	"trueup/reconcile/plan"
 	"trueup/reconcile/trigger"
 )
@@ -20,7 +21,10 @@ func real() config.Options {
 	p, b := trigger.DefaultPolicy(), plan.DefaultBreaker()
 	o.Defaults.Trigger.Floor, o.Defaults.Trigger.Sweep, o.Defaults.Trigger.RetryMax = p.Floor, p.Sweep, p.RetryMax
 	o.Defaults.Breaker = config.Breaker{Removals: b.Removals, Fraction: b.Fraction}
-	o.Kinds = config.Kinds{"command": func() any { return new(command.Settings) }}
+	o.Kinds = config.Kinds{
+		"command": func() any { return new(command.Settings) },
+		"forgejo": func() any { return new(forgejo.Settings) },
+	}
 	return o
 }
 
@@ -87,7 +91,7 @@ func TestPageKnowsEveryKey(t *testing.T) {
 	}
 	o := real()
 	var want []string
-	for _, r := range slices.Concat(config.Rows(o), config.TargetRows(), config.KindRows(o, "command")) {
+	for _, r := range slices.Concat(config.Rows(o), config.TargetRows(), config.KindRows(o, "command"), config.KindRows(o, "forgejo")) {
 		shown := map[string]string{"": "–", "required": "required"}[r.Default]
 		if shown == "" {
 			shown = "`" + r.Default + "`"
@@ -118,7 +122,7 @@ func TestPageExamplesLoad(t *testing.T) {
 	}
 	for _, e := range examples {
 		text, _, _ := strings.Cut(e, "```")
-		if got := told(t, map[string]string{"trueup.yaml": text}, real()); got != nil {
+		if got := told(t, map[string]string{"trueup.yaml": text, "targets.d/none.yaml": "targets: []\n"}, real()); got != nil {
 			t.Errorf("%s\n%s", strings.Join(got, "\n"), text)
 		}
 	}

@@ -27,7 +27,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 		"version: 1\nx: [a\n":           "trueup.yaml:2: is not YAML: did not find expected ',' or ']'",
 		"version: 1\nlease:\n  ttl: 1m\n sweep: 2\n": "trueup.yaml:4: is not YAML: did not find expected key",
 		"version: 1\noutbox: a: b\n":                 "trueup.yaml:2: is not YAML: mapping values are not allowed in this context",
-		"lease: {ttl: 1m}\n":                         "trueup.yaml:1: version is missing → write version: ...",
+		"lease: {ttl: 1m}\n":                         "trueup.yaml:1: version is missing → write version: 1",
 		"version: 2\n":                               "trueup.yaml:1: version: 2 is more than 1",
 		"version: 1\n? [a]\n: b\n":                   "trueup.yaml:2: a key has to be text",
 		"version: 1\nlease:\n":                       "trueup.yaml:2: lease: has no value → give one, or remove the key",
@@ -172,7 +172,7 @@ func TestIncludes(t *testing.T) {
 		t.Errorf("want the file's own targets, then those of each included file once, by name; got %s", got)
 	}
 	got := told(t, map[string]string{
-		"trueup.yaml": "version: 1\ninclude: [t/*, gone.yaml, '[', none/*.yaml]\n",
+		"trueup.yaml": "version: 1\ninclude: [t/*, gone.yaml, '[', none/*.yaml, t/*.yml, '*/*.yml']\n",
 		"t/1.yaml":    "targets: []\nlease: {ttl: 1s}\ntragets: []\n",
 		"t/2.yaml":    "",
 		"t/3.yaml":    "- kind: other\n",
@@ -181,6 +181,9 @@ func TestIncludes(t *testing.T) {
 	want := []string{
 		`trueup.yaml:2: include: there is no file gone.yaml`,
 		`trueup.yaml:2: include: "[" is no glob`,
+		`trueup.yaml:2: include: there is no folder none → mount what belongs there; who wants no target has a file there that says targets: []`,
+		`trueup.yaml:2: include: no file is found by t/*.yml → mount what belongs there; who wants no target has a file there that says targets: []`,
+		`trueup.yaml:2: include: no file is found by */*.yml → mount what belongs there; who wants no target has a file there that says targets: []`,
 		`t/1.yaml:2: unknown key "lease"; an included file holds targets only → write it in the file that includes this one`,
 		`t/1.yaml:3: unknown key "tragets"; an included file holds targets only → did you mean "targets"?`,
 		`t/2.yaml: is empty`,

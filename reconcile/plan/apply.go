@@ -38,7 +38,7 @@ func (t *Ticker[W]) do(ctx context.Context, run *reconcile.Run, s *sight[W], c r
 		if live, err := allowed.stands(ctx, run); err != nil {
 			return nil, err
 		} else if !live {
-			return nil, fmt.Errorf("the approval of run %s has ended before this was done; what is left is asked anew by the next tick", allowed.value.Run)
+			return nil, fmt.Errorf("the approval of run %s has ended before this was done, or was taken back; the next tick says what becomes of the rest", allowed.value.Run)
 		}
 	}
 	mark := s.markers.of(c.ID)

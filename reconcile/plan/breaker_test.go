@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -87,10 +88,7 @@ func TestOtherRemovalsNeedAnotherApproval(t *testing.T) {
 }
 
 func TestApprovalIsUsedOnce(t *testing.T) {
-	s := open(t, people(0, 20)...)
-	s.want(people(6, 14)...)
-	run := s.sweep().Run
-	s.approve(run)
+	s, run := approvedSite(t)
 	s.refuses(run, "grace approved it already")
 	if known, err := s.ledger.Standings(t.Context()); err != nil || known[0].Reason != "run "+string(run)+" was approved by grace" {
 		t.Errorf("nobody asks for the target: %+v, %v", known, err)
@@ -107,6 +105,16 @@ func TestApprovalIsUsedOnce(t *testing.T) {
 	s.has(20, "user", 20)
 }
 
+// approvedSite is one of 20 members of whom 6 may be removed, as the run says that is returned.
+func approvedSite(t *testing.T) (*site, reconcile.RunID) {
+	t.Helper()
+	s := open(t, people(0, 20)...)
+	s.want(people(6, 14)...)
+	run := s.sweep().Run
+	s.approve(run)
+	return s, run
+}
+
 func TestAnotherHoldEndsAnApproval(t *testing.T) {
 	s := open(t, people(0, 20)...)
 	s.want(people(6, 14)...)
@@ -119,10 +127,7 @@ func TestAnotherHoldEndsAnApproval(t *testing.T) {
 }
 
 func TestApprovalEnds(t *testing.T) {
-	s := open(t, people(0, 20)...)
-	s.want(people(6, 14)...)
-	run := s.sweep().Run
-	s.approve(run)
+	s, run := approvedSite(t)
 	s.later = 2 * time.Hour
 	again := s.sweep()
 	s.expect(again, reconcile.Held, "6 removals")
@@ -151,10 +156,7 @@ func TestApprovalThatEndsInMidTickEndsTheRemovals(t *testing.T) {
 }
 
 func TestInterruptedRemovalsGoOn(t *testing.T) {
-	s := open(t, people(0, 20)...)
-	s.want(people(6, 14)...)
-	run := s.sweep().Run
-	s.approve(run)
+	s, run := approvedSite(t)
 	s.org.Answer = func(write string) error {
 		if write >= "remove user003" {
 			return errors.New("503")
@@ -268,6 +270,94 @@ func TestRejectedRemovalsStayAndAreNotRaisedAgain(t *testing.T) {
 	s.approve(other.Run) // on second thoughts
 	s.expect(s.sweep(), reconcile.OK, "")
 	s.has(13, "user", 13)
+}
+
+// rejects takes a person's approval back.
+func (s *site) rejects(run reconcile.RunID) plan.Rejection {
+	s.Helper()
+	r, err := plan.Reject(s.Context(), s.ledger, run, "grace", "the wrong run")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return r
+}
+
+func TestMistakenApprovalIsTakenBack(t *testing.T) {
+	s, run := approvedSite(t)
+	if r := s.rejects(run); len(r.Left) != 6 || len(r.Done) != 0 || r.Running != "" {
+		t.Errorf("taken back: %+v", r)
+	}
+	for range 2 {
+		s.expect(s.sweep(), reconcile.OK, "6 changes left undone, as grace wants it")
+	}
+	s.has(20, "user", 20)
+	if h := s.history(run); h.Phase != reconcile.Denied || h.Verdict.Reason != "the wrong run" || h.Verdict.Done != 0 {
+		t.Errorf("the run is %s: %+v", h.Phase, h.Verdict)
+	}
+	s.approve(run) // it was right after all
+	s.expect(s.sweep(), reconcile.OK, "")
+	s.has(14, "user", 14)
+	if _, err := plan.Reject(t.Context(), s.ledger, run, "grace", ""); err == nil || !strings.Contains(err.Error(), "nothing is left of what grace approved: it was done") {
+		t.Errorf("an approval that was used: %v", err)
+	}
+}
+
+// unleased is a ledger that cannot tell who holds leases.
+type unleased struct{ reconcile.Ledger }
+
+func (unleased) Leases(context.Context) ([]reconcile.Lease, error) {
+	return nil, reconcile.ErrUnwritable
+}
+
+func TestFailedRejectionRejectsNothing(t *testing.T) {
+	s, run := approvedSite(t)
+	if r, err := plan.Reject(t.Context(), unleased{s.ledger}, run, "grace", ""); !errors.Is(err, reconcile.ErrUnwritable) {
+		t.Errorf("it says %+v, %v", r, err)
+	}
+	if r := s.rejects(run); len(r.Left) != 6 {
+		t.Errorf("taken back: %+v", r)
+	}
+}
+
+func TestApprovalUsedInPartIsTakenBack(t *testing.T) {
+	s, run := approvedSite(t)
+	var during plan.Rejection
+	s.org.Answer = func(write string) error {
+		if write == "remove user002" {
+			during = s.rejects(run)
+		}
+		return nil
+	}
+	again := s.sweep() // the target is asked for, and ticked once more
+	s.has(17, "user", 17)
+	if len(during.Left) != 4 || len(during.Done) != 2 {
+		t.Errorf("taken back when two were done: %+v", during)
+	}
+	if h := s.history(during.Running); h.Phase != reconcile.Broken || !h.Applied("remove user002") || h.Applied("remove user003") {
+		t.Errorf("the run that was on is %s: %v", h.Phase, h.Events)
+	}
+	if h := s.history(run); h.Verdict == nil || h.Verdict.Done != 2 {
+		t.Errorf("the run does not say what was done: %+v", h.Verdict)
+	}
+	s.expect(again, reconcile.Held, "3 removals, some of which run "+string(run)+" held back")
+	s.rejects(again.Run)
+	s.expect(s.sweep(), reconcile.OK, "3 changes left undone")
+	s.has(17, "user", 17)
+}
+
+func TestApprovalTakenBackInPartIsNotGivenAgain(t *testing.T) {
+	s, run := approvedSite(t)
+	s.org.Answer = func(write string) error {
+		if write == "remove user003" {
+			return &reconcile.NotBeforeError{At: time.Now().Add(time.Hour), Err: errors.New("429")}
+		}
+		return nil
+	}
+	s.expect(s.sweep(), reconcile.Limited, "3 of 6 changes done")
+	if r := s.rejects(run); len(r.Left) != 3 || len(r.Done) != 3 || r.Running != "" {
+		t.Errorf("taken back: %+v", r)
+	}
+	s.refuses(run, "a part of it was done before the rest was rejected")
 }
 
 func TestApprovalIsRefusedWithAReason(t *testing.T) {

@@ -15,12 +15,12 @@ type recovery struct {
 	marker reconcile.Write
 }
 
-// settled is the plan without what markers speak against.
+// withoutMarked is the plan without what markers speak against.
 //
 // A marker goes when the plan shows that its change is so: it is not wanted any more, and nothing is unknown. Until then
 // the outside is asked. What has happened is only slow to show and is not done again, what has not is, and of what cannot
 // be told nothing is done. Where the kind cannot ask, the change is doubtful.
-func (t *Ticker[W]) settled(ctx context.Context, s *sight[W], p reconcile.Plan) reconcile.Plan {
+func (t *Ticker[W]) withoutMarked(ctx context.Context, s *sight[W], p reconcile.Plan) reconcile.Plan {
 	asker, asks := t.kind.(Asker[W])
 	dark := slices.ContainsFunc(p, func(c reconcile.Change) bool { return c.Op == reconcile.Unknown })
 	s.doubtful = map[string]reconcile.RunID{}

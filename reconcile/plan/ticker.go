@@ -58,14 +58,16 @@ type Records interface {
 }
 
 // Preview tells what a tick would do with what is known of the target. It needs no lease, so a tick that runs at the same
-// time may change what it says. It takes no longer than a tick may.
+// time may change what it says. It takes no longer than a tick may. A panic of the kind is a *reconcile.PanicError.
 func (t *Ticker[W]) Preview(ctx context.Context, target reconcile.Target, known reconcile.Standing, records Records) (Outlook, error) {
 	in := Input{Target: target, Log: func(string, string) {}, Guard: func(context.Context) error { return reconcile.ErrLeaseLost }}
 	var o Outlook
 	err := target.Bounded(ctx, func(ctx context.Context) error {
-		s, err := t.look(ctx, in, known, records)
-		o = s.outlook
-		return err
+		return reconcile.Caught(func() error {
+			s, err := t.look(ctx, in, known, records)
+			o = s.outlook
+			return err
+		})
 	})
 	return o, err
 }
@@ -90,16 +92,16 @@ func (t *Ticker[W]) look(ctx context.Context, in Input, known reconcile.Standing
 	if !t.options.Policy.IsZero() {
 		read, err := t.read.Read(ctx, t.options.Policy, policy.Moment{Asked: known.Asked, Fence: in.Fence})
 		if err != nil {
-			return s, fmt.Errorf("reading what is wanted of %s: %w", in.Target.Key, err)
+			return s, fmt.Errorf("reading what is wanted: %w", err)
 		}
 		s.in.Policy = read
 	}
 	var err error
 	if s.seen, err = t.kind.Observe(ctx, s.in); err != nil {
-		return s, fmt.Errorf("observing %s: %w", in.Target.Key, err)
+		return s, fmt.Errorf("observing: %w", err)
 	}
 	if s.wanted, err = t.kind.Plan(s.in, s.seen); err != nil {
-		return s, fmt.Errorf("planning %s: %w", in.Target.Key, err)
+		return s, fmt.Errorf("planning: %w", err)
 	}
 	if err := s.load(ctx, r); err != nil {
 		return s, err
@@ -108,7 +110,7 @@ func (t *Ticker[W]) look(ctx context.Context, in Input, known reconcile.Standing
 	if t.options.Size != nil {
 		s.size = t.options.Size(s.seen)
 	}
-	s.outlook = s.judge(t.settled(ctx, s, s.wanted.Sorted()))
+	s.outlook = s.judge(t.withoutMarked(ctx, s, s.wanted.Sorted()))
 	s.outlook.Policy = s.in.Policy.Digest
 	return s, nil
 }

@@ -28,20 +28,25 @@ func refused(format string, args ...any) error { return &RefusedError{fmt.Errorf
 
 // Approve allows the changes that a run held back, each of them once, and asks for their target, in one transaction. It
 // returns the changes. It refuses a run that still runs, that was approved before, or whose hold is no longer what waits,
-// and says what to do then: a *RefusedError. A rejected run can be approved: a person may think better of it.
+// and says what to do then: a *RefusedError. A rejected run can be approved: a person may think better of it, unless an
+// approval of it was used in part before it was taken back.
 func Approve(ctx context.Context, l reconcile.Ledger, a Allowance) (reconcile.Plan, error) {
-	changes, err := settle(func() (reconcile.Plan, error) { return a.approve(ctx, l) })
+	var changes reconcile.Plan
+	err := untilSettled(func() (err error) {
+		changes, err = a.approve(ctx, l)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("approving run %s: %w", a.Run, err)
 	}
 	return changes, nil
 }
 
-// settle gives a verdict on what waits now, also where that changes meanwhile.
-func settle(verdict func() (reconcile.Plan, error)) (reconcile.Plan, error) {
+// untilSettled gives a verdict on what waits now, again where that changes meanwhile.
+func untilSettled(verdict func() error) error {
 	for {
-		if changes, err := verdict(); !errors.Is(err, reconcile.ErrConflict) {
-			return changes, err
+		if err := verdict(); !errors.Is(err, reconcile.ErrConflict) {
+			return err
 		}
 	}
 }
@@ -53,6 +58,13 @@ func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.P
 	h, held, err := waiting(ctx, l, a.Run, a.By)
 	if err != nil {
 		return nil, err
+	}
+	switch {
+	case h.Approval != nil:
+		return nil, refused("%s approved it already, until %s; what is not done by then is asked anew, by another run; trueup reject %s takes the approval back",
+			h.Approval.By, h.Approval.Until.Local().Format(time.DateTime), a.Run)
+	case !held.there():
+		return nil, gone(h)
 	}
 	if a.Digest == "" {
 		a.Digest = h.Hold.Digest
@@ -72,30 +84,6 @@ func (a Allowance) approve(ctx context.Context, l reconcile.Ledger) (reconcile.P
 		b.Records = append(b.Records, before.of(c.ID).put(approval{Run: a.Run, By: a.By, Until: until, Change: c}, a.For))
 	}
 	b.Ask[0].Reason = fmt.Sprintf("run %s was approved by %s", a.Run, a.By)
-	return h.Waiting(), l.Commit(ctx, b)
-}
-
-// Reject says that the changes that a run held back are not wanted, and why if there is a reason. They stay undone and are
-// not raised again while exactly they wait. It returns the changes, and refuses what Approve refuses.
-func Reject(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by, reason string) (reconcile.Plan, error) {
-	changes, err := settle(func() (reconcile.Plan, error) { return reject(ctx, l, run, by, reason) })
-	if err != nil {
-		return nil, fmt.Errorf("rejecting run %s: %w", run, err)
-	}
-	return changes, nil
-}
-
-func reject(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by, reason string) (reconcile.Plan, error) {
-	h, held, err := waiting(ctx, l, run, by)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := h.Decide(reconcile.Reject{By: by, Reason: reason})
-	if err != nil {
-		return nil, &RefusedError{err}
-	}
-	b := verdict(h, facts, answered(held, rejected, by))
-	b.Ask[0].Reason = fmt.Sprintf("run %s was rejected by %s", run, by)
 	return h.Waiting(), l.Commit(ctx, b)
 }
 
@@ -121,12 +109,13 @@ func waiting(ctx context.Context, l reconcile.Ledger, run reconcile.RunID, by st
 		return h, held, refused("it still runs; try again when it has ended")
 	case held.there() && now != run:
 		return h, held, refused("other changes wait for approval by now; look at them with trueup show %s", now)
-	case h.Approval != nil:
-		return h, held, refused("%s approved it already, until %s; what is not done by then is asked anew, by another run", h.Approval.By, h.Approval.Until.Format(time.RFC3339))
-	case !held.there():
-		return h, held, refused("nothing of it waits any more; trueup plan %s shows what would be done now", h.Lease.Target)
 	}
 	return h, held, nil
+}
+
+// gone refuses a run of whose changes none waits.
+func gone(h reconcile.History) error {
+	return refused("nothing of it waits any more; trueup plan %s shows what would be done now", h.Lease.Target)
 }
 
 // verdict is what a person's word comes to: the fact, the answer, and a tick that heeds it.

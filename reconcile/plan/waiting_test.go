@@ -172,6 +172,27 @@ func (hanging) Observe(ctx context.Context, _ plan.Input) (kindtest.Roster, erro
 	return kindtest.Roster{}, ctx.Err()
 }
 
+// broken is a kind with a fault.
+type broken struct{ kindtest.OrgKind }
+
+func (broken) Plan(plan.Input, kindtest.Roster) (reconcile.Plan, error) { panic("nil map") }
+
+// A fault of one kind ends neither the previews of the others nor their ticks, and tells where it is.
+func TestPanicIsAnError(t *testing.T) {
+	s := open(t, "bob")
+	s.kind = broken{kindtest.OrgKind{Org: s.org}}
+	_, err := s.ticker().Preview(t.Context(), reconcile.Target{Key: acme}, reconcile.Standing{}, s.ledger)
+	p, is := errors.AsType[*reconcile.PanicError](err)
+	if !is || !strings.Contains(string(p.Stack), "waiting_test.go") || err.Error() != "panic: nil map" {
+		t.Errorf("previewed as %v", err)
+	}
+	r := s.sweep()
+	s.expect(r, reconcile.Failing, "ticking org:acme: panic: nil map")
+	if logs, err := s.ledger.Logs(t.Context(), r.Run); err != nil || len(logs) != 1 || !strings.Contains(logs[0].Text, "waiting_test.go") {
+		t.Errorf("the run keeps %+v, %v", logs, err)
+	}
+}
+
 func TestPreviewTakesNoLongerThanATick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ticker := plan.New(hanging{}, nil, plan.Options[kindtest.Roster]{})

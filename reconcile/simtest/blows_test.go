@@ -43,14 +43,39 @@ func (w *world) strike(name string) {
 				w.tellLocked("%s is told to stop", p.name)
 				p.stop(errors.New("terminated"))
 			}
-		case 3: // the clock is set forward, or the host sleeps: its processes' clocks stop then
-			w.leap(within(d, 2*ttl))
+		case 3: // the clock is set forward, or the host sleeps: its processes' clocks stop then, but for the time since the boot
+			by := within(d, 2*ttl)
+			w.leap(by)
+			if d.IntN(2) == 0 {
+				w.tellLocked("the host slept meanwhile")
+				w.slept += by
+			}
 		case 4:
 			w.leap(-within(d, ttl))
 		case 5:
 			if d.IntN(4) == 0 {
 				w.trigger.lose()
 			}
+		}
+		w.mu.Unlock()
+	}
+}
+
+// stopping tells processes to stop, and has nobody reach the store for some time, longer than a lease at times.
+func (w *world) stopping(name string) {
+	for w.troubled() {
+		d := w.dice(name)
+		<-time.After(within(d, ttl))
+		w.mu.Lock()
+		for _, p := range w.living {
+			if d.IntN(2) == 0 {
+				w.tellLocked("%s is told to stop", p.name)
+				p.stop(errors.New("terminated"))
+			}
+		}
+		if d.IntN(4) == 0 {
+			w.dark = time.Now().Add(within(d, 2*ttl))
+			w.tellLocked("nobody reaches the store until %.6f", w.dark.Sub(w.begun).Seconds())
 		}
 		w.mu.Unlock()
 	}

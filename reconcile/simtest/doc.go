@@ -5,14 +5,15 @@
 //
 // The code of the domain is the real one: sweeps and ticks, the pool, the keeper of leases, runs and their settlement, and
 // package plan's Ticker. Everything around it is played, in the false time of testing/synctest: a ledger in memory that
-// passes ledgertest, a clock of that ledger's which leaps, processes that are killed, told to stop, or frozen for longer
+// passes ledgertest, a clock of that ledger's which leaps, a host that sleeps, processes that are killed, told to stop, or frozen for longer
 // than their leases, calls that fail before or after they took effect, outsides that refuse, lose answers, go dark or ask
 // for patience, a trigger with its claims and tickets, web apps that ask, people who approve, and people who work on items and
 // go away.
 //
-// There are three sorts of worlds. In a storm everything happens. In a lonely world there is only the trigger, and no
+// There are four sorts of worlds. In a storm everything happens. In a lonely world there is only the trigger, and no
 // timer heals what it forgets. In a crowd processes meet at every scope, and nothing else goes wrong: what is asked for
-// must be done by the time that the last of them has ended.
+// must be done by the time that the last of them has ended. In a world of grace processes are told to stop while they run
+// commands that write on and take their time to end, and the ledger is out of reach for longer than a lease.
 //
 // # The referee
 //

@@ -23,5 +23,6 @@ const (
 	markerNotWritten     fault = "no marker is written"
 	holdNotKept          fault = "what was raised is not kept"
 	workNotCompared      fault = "work is begun whoever holds its scopes"
+	graceIgnored         fault = "a command goes on when its lease is lost"
 	expiredWorkForgotten fault = "an item that nobody works on keeps no scopes"
 )

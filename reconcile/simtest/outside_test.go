@@ -124,6 +124,11 @@ func (k kind) Apply(ctx context.Context, in plan.Input, _ seen, c reconcile.Chan
 	if c.ID != "version" {
 		return k.write(ctx, in, c)
 	}
+	if k.p.w.grace {
+		if err := k.command(ctx, in); err != nil {
+			return err
+		}
+	}
 	c.ID = "version 0"
 	if err := k.write(ctx, in, c); err != nil {
 		return err
@@ -133,6 +138,31 @@ func (k kind) Apply(ctx context.Context, in plan.Input, _ seen, c reconcile.Chan
 	}
 	c.ID = "version 1"
 	return k.write(ctx, in, c)
+}
+
+// command is a program that writes all the time. Told to end, it goes on for some time, with whatever it does then; killed, it
+// is dead in a moment.
+func (k kind) command(ctx context.Context, in plan.Input) error {
+	d := k.p.w.dice(fmt.Sprint(k.p.name, " command ", in.Fence))
+	told, killed, end := ctx.Done(), reconcile.Grace(ctx).Done(), time.After(within(d, ttl))
+	for {
+		select {
+		case <-end:
+			return context.Cause(ctx)
+		case <-told:
+			told, end = nil, time.After(within(d, 3*ttl))
+		case <-killed:
+			if k.p.w.planted != graceIgnored {
+				<-time.After(within(d, notice))
+				return context.Cause(ctx)
+			}
+			told, killed = nil, nil
+		case <-time.After(within(d, ttl/20)):
+		}
+		k.p.w.mu.Lock()
+		k.p.w.written(in)
+		k.p.w.mu.Unlock()
+	}
 }
 
 // Happened tells whether somebody was invited. It is never late.

@@ -81,7 +81,7 @@ func (w *world) gone(p *process) {
 // reconciler is the real one, in this process.
 func (p *process) reconciler() *reconcile.Reconciler {
 	d := p.w.dice(p.name)
-	r := &reconcile.Reconciler{Ledger: p, Targets: p.w.targets, TTL: ttl, Parallel: 1 + d.IntN(4), Tickers: map[reconcile.Key]reconcile.Ticker{}}
+	r := &reconcile.Reconciler{Ledger: p, Targets: p.w.targets, TTL: ttl, Uptime: p.w.uptime, Parallel: 1 + d.IntN(4), Tickers: map[reconcile.Key]reconcile.Ticker{}}
 	for _, t := range p.w.targets {
 		r.Tickers[t.Key] = plan.New(kind{p}, kind{p}, plan.Options[seen]{Policy: policy.Source{File: string(t.Key)},
 			Breaker: plan.DefaultBreaker(), Size: func(s seen) int { return len(s.there) }})
@@ -155,7 +155,7 @@ func (p *process) step(d *rand.Rand, what string, do func() error) error {
 	}
 	w.steps++
 	fails := !w.calm && hits(d, w.sort.fault)
-	if fails && d.IntN(2) == 0 {
+	if early := d.IntN(2) == 0; fails && early || !w.calm && time.Now().Before(w.dark) {
 		w.tellLocked("%s: %s fails before it takes effect", p.name, what)
 		return errStore
 	}

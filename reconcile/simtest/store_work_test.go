@@ -39,8 +39,11 @@ func (t *tx) item(id reconcile.ItemID) reconcile.Item {
 
 // happened adds a fact to an item.
 func (t *tx) happened(id reconcile.ItemID, f reconcile.WorkFact) (reconcile.Item, error) {
-	before := slices.Clip(t.items[id].Events)
-	item, err := reconcile.FoldWork(id, append(before, reconcile.WorkEvent{Seq: len(before) + 1, At: t.now, WorkFact: f}))
+	was := t.items[id]
+	item, err := reconcile.FoldWork(id, append(slices.Clip(was.Events), reconcile.WorkEvent{Seq: was.Next(), At: t.now, WorkFact: f}))
+	if n := len(item.Events); n > 51 && f.Type == reconcile.WorkCheckpointed && item.Events[n-51].Type == f.Type && item.Events[n-51].Fence == f.Fence {
+		item.Events = slices.Delete(slices.Clone(item.Events), n-51, n-50)
+	}
 	put(t, t.items, id, item)
 	return item, err
 }
@@ -79,6 +82,15 @@ func (l *ledger) Item(_ context.Context, id reconcile.ItemID) (reconcile.Item, e
 		return item, fmt.Errorf("work item %s: %w", id, reconcile.ErrNoItem)
 	}
 	return item.At(l.clock()), nil
+}
+
+// Discard is as reconcile.WorkLedger says: every item here can be read.
+func (l *ledger) Discard(ctx context.Context, id reconcile.ItemID) error {
+	item, err := l.Item(ctx, id)
+	if err == nil {
+		err = &reconcile.UnfitError{Item: id, State: item.State, Do: "discarded"}
+	}
+	return err
 }
 
 // Items is as reconcile.WorkLedger says.

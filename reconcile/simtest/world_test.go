@@ -31,12 +31,14 @@ type sort struct {
 	stall   float64       // how often a process freezes at a call
 	leisure time.Duration // of those who ask, at most
 	blows   bool          // processes are killed or stopped, clocks leap, the trigger's state is lost
+	grace   bool          // changes are long commands, which take their time to end when processes are stopped, and nobody reaches the store at times
 }
 
 var sorts = []sort{
 	{name: "storm", hands: true, people: true, timer: true, refusal: 0.03, fault: 0.01, stall: 0.02, leisure: 40 * time.Second, blows: true},
 	{name: "lonely", refusal: 0.05, fault: 0.02, stall: 0.005, leisure: 2 * ttl, blows: true},
 	{name: "crowd", hands: true, leisure: 40 * time.Second},
+	{name: "grace", hands: true, fault: 0.01, leisure: 40 * time.Second, grace: true},
 }
 
 // A world is everything that a seed makes. Under its lock no time passes.
@@ -52,6 +54,8 @@ type world struct {
 	mu      sync.Mutex
 	throws  map[string]uint64
 	skew    time.Duration // by which the store's clock is ahead
+	slept   time.Duration // that no process has seen
+	dark    time.Time     // until when nobody reaches the store
 	store   *store
 	outside map[reconcile.Key]*outside
 	trigger *trigger
@@ -79,7 +83,8 @@ func runWorld(t *testing.T, seed uint64, planted fault, trace func(string, ...an
 func newWorld(seed uint64, planted fault) *world {
 	w := &world{seed: seed, planted: planted, begun: time.Now(), throws: map[string]uint64{}, outside: map[reconcile.Key]*outside{}}
 	d := w.dice("world")
-	w.sort, w.fenced = sorts[seed%uint64(len(sorts))], d.IntN(2) == 0
+	w.sort = sorts[seed%uint64(len(sorts))]
+	w.fenced = d.IntN(2) == 0 && !w.grace
 	w.store = newStore(w.clock)
 	w.store.fault = planted
 	w.referee = newReferee()
@@ -119,6 +124,9 @@ func (w *world) play() {
 	}
 	if w.blows {
 		trouble.Go(func() { w.strike("blow") })
+	}
+	if w.grace {
+		trouble.Go(func() { w.stopping("stop") })
 	}
 	trouble.Wait()
 	w.settleDown()
@@ -167,6 +175,13 @@ func (w *world) failed() bool {
 
 // clock is the store's.
 func (w *world) clock() time.Time { return time.Now().Add(w.skew).Round(0).UTC() }
+
+// uptime is the time since the host's boot.
+func (w *world) uptime() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.begun) + w.slept
+}
 
 // dice are thrown for one thing: what falls depends on the seed, on its name, and on how often it was thrown for before,
 // and not on the order in which things happen at one instant.

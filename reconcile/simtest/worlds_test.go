@@ -25,7 +25,7 @@ func TestWorlds(t *testing.T) {
 		}
 		return
 	}
-	first, worlds, least := uint64(1), uint64(36), 30_000
+	first, worlds, least := uint64(1), uint64(48), 30_000
 	if os.Getenv("TRUEUP_PROVE") == "1" {
 		first, worlds, least = rand.Uint64N(1e12), 6000, 1_000_000
 	}
@@ -73,6 +73,7 @@ func TestPlantedFaults(t *testing.T) {
 		{releasedByTarget, "storm", []string{liveOnly, oneHolder}},
 		{otherScopesForgotten, "storm", []string{oneHolder}},
 		{workNotCompared, "storm", []string{oneHolder}},
+		{graceIgnored, "grace", []string{noStaleWrite}},
 		{expiredWorkForgotten, "storm", []string{oneHolder}},
 		{handOverForgotten, "crowd", []string{handedOver}},
 		{coveredAtTheGrant, "storm", []string{noneEarly}},
