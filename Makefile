@@ -2,16 +2,23 @@
 # what .ci/deps lists, and root, because they boot whole systems.
 
 PREFIX  ?= /usr/local
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+OUT     ?= bin/
+# A source archive has no git, and says what it is in .version.
+VERSION ?= $(shell cat .version 2>/dev/null || git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# What packages and archives are dated and signed with, and the processors that they are for.
+SOURCE_DATE_EPOCH ?= $(shell stat -c %Y .version 2>/dev/null || git log -1 --format=%ct 2>/dev/null || echo 0)
+MAINTAINER ?= The authors of trueup <root@localhost>
+ARCHS ?= amd64 arm64
 
 # The race detector needs cgo, and cgo binaries do not run in older systems: what boots systemd is tested without it.
-UNIT    = ./reconcile/... ./cmd/...
+UNIT    = ./reconcile/... ./cmd/... ./docs/examples/...
 SYSTEMD = ./units/...
 
 # Every executable script, found by its first line, so that a new one is checked without being listed.
 SCRIPTS = $(shell find .ci cmd docs reconcile units -type f -perm -u=x -exec sed -sn '1{/^\#!.*sh$$/F}' {} +)
 
-.PHONY: help demo build install uninstall test lint unit model systemd prove bench roots deps clean
+.PHONY: help demo build install uninstall packages dist test lint unit model systemd prove bench roots deps clean
 .NOTPARALLEL:
 
 help: ## what there is to make
@@ -21,15 +28,15 @@ demo: build ## watch the trigger at work, in a minute, on this machine
 	bin/trueup demo
 
 build: ## bin/trueup and bin/trueup-gate, static
-	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/trueup ./cmd/trueup-gate
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -X main.version=$(VERSION)' -o $(OUT) ./cmd/trueup ./cmd/trueup-gate
 
 install: ## binaries, man pages, completions, hardening profiles to DESTDIR and PREFIX (after make build)
-	@test -x bin/trueup -a -x bin/trueup-gate || { echo 'error: nothing is built; run make build first' >&2; exit 1; }
+	@test -x $(OUT)trueup -a -x $(OUT)trueup-gate || { echo 'error: nothing is built; run make build first' >&2; exit 1; }
 	install -d '$(DESTDIR)$(PREFIX)/bin'
-	install bin/trueup bin/trueup-gate '$(DESTDIR)$(PREFIX)/bin'
-	set -e; pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; bin/trueup man "$$pages"; \
+	install $(OUT)trueup $(OUT)trueup-gate '$(DESTDIR)$(PREFIX)/bin'
+	set -e; pages=$$(mktemp -d); trap 'rm -rf "$$pages"' EXIT; $(OUT)trueup man "$$pages"; \
 	for page in "$$pages"/*; do install -Dm644 "$$page" "$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}"; done; \
-	bin/trueup completion bash >"$$pages/bash"; bin/trueup completion zsh >"$$pages/zsh"; bin/trueup completion fish >"$$pages/fish"; \
+	$(OUT)trueup completion bash >"$$pages/bash"; $(OUT)trueup completion zsh >"$$pages/zsh"; $(OUT)trueup completion fish >"$$pages/fish"; \
 	install -Dm644 "$$pages/bash" '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/trueup'; \
 	install -Dm644 "$$pages/zsh" '$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_trueup'; \
 	install -Dm644 "$$pages/fish" '$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/trueup.fish'
@@ -43,13 +50,19 @@ uninstall: ## what make install put there (unadopt and uninstall every service f
 	'$(DESTDIR)$(PREFIX)'/share/fish/vendor_completions.d/trueup.fish
 	rm -rf '$(DESTDIR)$(PREFIX)/share/trueup'
 
+packages: ## dist/trueup_VERSION_ARCH.deb and .rpm, for amd64 and arm64 or ARCHS=…, the same bytes wherever they are built
+	VERSION='$(VERSION)' SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' MAINTAINER='$(MAINTAINER)' units/packages/build dist $(ARCHS)
+
+dist: ## dist/trueup-VERSION.tar.gz, the sources with all that they need: builds without network or git
+	VERSION='$(VERSION)' SOURCE_DATE_EPOCH='$(SOURCE_DATE_EPOCH)' units/packages/archive dist
+
 test: ## everything: lint, model, unit, systemd (as root; installs what .ci/deps lists)
 	.ci/deps test
 	$(MAKE) lint model unit systemd
 
 lint: ## gofmt, vet, staticcheck, dead code, shellcheck, go.mod, the layout rules
 	.ci/deps lint
-	@unformatted=$$(gofmt -s -l cmd reconcile units); test -z "$$unformatted" || { echo "error: not gofmt-ed; run gofmt -s -w" $$unformatted >&2; exit 1; }
+	@unformatted=$$(gofmt -s -l cmd docs reconcile units); test -z "$$unformatted" || { echo "error: not gofmt-ed; run gofmt -s -w" $$unformatted >&2; exit 1; }
 	go mod tidy -diff
 	go vet ./...
 	go tool -modfile=tools.mod staticcheck ./...
