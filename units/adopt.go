@@ -28,18 +28,23 @@ func (m *Manager) Adopt(ctx context.Context, a Adoption) (Changes, error) {
 // adopt is Adopt under the lock. planned is what a dry run takes for the text of the unit's file; empty: what is there.
 func (m *Manager) adopt(ctx context.Context, a Adoption, planned string) (Changes, error) {
 	j := &adopting{m: m, planned: planned, recorder: recorder{&Changes{User: m.user}, a.DryRun}}
+	err := j.run(ctx, a)
+	return *j.changes, err
+}
+
+func (j *adopting) run(ctx context.Context, a Adoption) error {
 	if err := j.prepare(ctx, a); err != nil {
-		return *j.changes, err
+		return err
 	}
 	// The path comes last: without it the unit still works, by its timer.
 	for _, step := range []func(context.Context) error{
 		j.makeFolders, j.park, j.writeUnits, j.enable, j.reload, j.startAll,
 	} {
 		if err := step(ctx); err != nil {
-			return *j.changes, err
+			return err
 		}
 	}
-	return *j.changes, nil
+	return nil
 }
 
 // makeFolders makes the folders and proves the gate's access to them, or takes them away again.
@@ -144,7 +149,7 @@ func (r recorder) writeText(path, text string) error {
 
 // enable links the units into their targets, as systemctl enable does.
 func (j *adopting) enable(context.Context) error {
-	if j.rec.NoStart {
+	if j.rec.NoStart || j.asWanted {
 		return nil
 	}
 	if j.rec.OwnTimer {
@@ -202,7 +207,7 @@ func (j *adopting) startOne(ctx context.Context, unit string, was UnitState) err
 	rewritten := slices.ContainsFunc(j.changes.Done, func(c Change) bool { return c.What == j.m.file(unit) })
 	active := was.Active == "active" && (!j.parked || unit != j.rec.Path())
 	switch {
-	case active && !rewritten:
+	case active && !rewritten, j.asWanted && was.Active != "active":
 		return nil
 	case active:
 		return j.do(Start, unit, func() error { return j.m.restart(ctx, unit) })

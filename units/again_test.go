@@ -76,6 +76,15 @@ func adoptDrifted(t *testing.T, h host) {
 	if text := h.read(t, h.UnitDir()+"/drift.service.d/10-trueup.conf"); drifted() || !strings.Contains(text, "/bin/true two") {
 		t.Errorf("adopting again has not copied it:\n%s", text)
 	}
+	for _, file := range []string{"drift.path", "drift.timer"} {
+		h.MustExec(t, "sed", "-i", "s/^Description=/&another version's /", h.UnitDir()+"/"+file)
+		if !drifted() {
+			t.Errorf("another %s does not show", file)
+		}
+		if h.adopt(t, units.Adoption{Unit: "drift"}); drifted() {
+			t.Errorf("adopting again leaves %s as it was", file)
+		}
+	}
 	h.unadopt(t, "drift", true)
 	h.forget(t, before, "drift.service")
 }

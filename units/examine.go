@@ -38,7 +38,7 @@ type Examination struct {
 	// would make or change.
 	Refused []Verdict
 	// Warned is what Adopt would warn of: version, timeout, ignored, success, restart, boot, socket, reload, tmpfs, linger,
-	// no-timer, path-dropin, timer-alone and timer-inactive.
+	// no-timer, path-dropin, timer-alone and timer-inactive; and alarms, where nobody looks for them.
 	Warned []Verdict
 }
 
@@ -152,4 +152,5 @@ func (e *Examination) warnings(ctx context.Context, j *adopting) {
 	}
 	e.Warned = append(e.Warned, j.m.warnLinger()...)
 	e.Warned = append(e.Warned, j.warnTimers(ctx)...)
+	e.Warned = append(e.Warned, j.m.warnAlarms(ctx)...)
 }

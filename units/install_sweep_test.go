@@ -22,6 +22,7 @@ func TestInstalledSweep(t *testing.T) {
 		}
 		s := sweeping{host: h, kept: h.Home() + "/kept"}
 		h.WriteUnit(t, "trueup.service.d/05-own.conf", h.container())
+		h.WriteUnit(t, "trueup-two.service.d/05-own.conf", h.container())
 		s.configure(t)
 		before := h.unitFolders(t)
 		s.say(t, "install", "+ "+h.UnitDir()+"/trueup.service\n")
@@ -45,6 +46,8 @@ func TestInstalledSweep(t *testing.T) {
 			}
 		}
 		h.looksAlive(t, "trueup")
+		s.elsewhere(t)
+		s.twice(t)
 
 		s.say(t, "uninstall", "- ", "--purge")
 		h.same(t, before)
@@ -63,21 +66,60 @@ type sweeping struct {
 // configure writes the configuration where it is looked for.
 func (s sweeping) configure(t *testing.T) {
 	t.Helper()
-	file := "/etc/trueup/trueup.yaml"
+	s.Write(t, s.file(), s.configuration(""), 0o644)
+}
+
+// file is where the configuration is looked for.
+func (s sweeping) file() string {
 	if s.IsUser() {
-		file = s.Home() + "/.config/trueup/trueup.yaml"
+		return s.Home() + "/.config/trueup/trueup.yaml"
 	}
-	s.Write(t, file, fmt.Sprintf("version: 1\ntrigger: {floor: 1s}\ntargets:\n  - kind: command\n    name: kept\n"+
-		"    check: {shell: 'test -e %[1]s || exit 2'}\n    apply: [touch, %[1]s]\n", s.kept), 0o644)
+	return "/etc/trueup/trueup.yaml"
+}
+
+// configuration is that of the one target, with further keys.
+func (s sweeping) configuration(more string) string {
+	return fmt.Sprintf("version: 1\n%strigger: {floor: 1s}\ntargets:\n  - kind: command\n    name: kept\n"+
+		"    check: {shell: 'test -e %[2]s || exit 2'}\n    apply: [touch, %[2]s]\n", more, s.kept)
+}
+
+// elsewhere shows that nobody ticks the service's target under leases of another ledger.
+func (s sweeping) elsewhere(t *testing.T) {
+	t.Helper()
+	dir := s.Home() + "/other"
+	s.MustExec(t, "mkdir", "-m700", dir)
+	s.Write(t, dir+"/trueup.yaml", s.configuration("state: sqlite://"+dir+"/ledger.db\n"), 0o644)
+	s.say(t, "sweep", `"command:kept"`, "-c", dir+"/trueup.yaml", "--json") // which makes that ledger
+	said := s.Sh(t, s.command("tick")+" -c "+dir+"/trueup.yaml command:kept 2>&1 || echo exit $?")
+	if !strings.Contains(said, "error: command:kept is kept in another ledger by the installed service") || !strings.Contains(said, "\nexit 69") {
+		t.Errorf("tick in another ledger says\n%s", said)
+	}
+	s.say(t, "tick", "command:kept", "-c", dir+"/trueup.yaml", "--unsafe-local-lease", "command:kept")
+}
+
+// twice installs the same configuration under another name: verbs find it by that name alone, and doctor warns of two
+// ledgers for the same scopes.
+func (s sweeping) twice(t *testing.T) {
+	t.Helper()
+	file := s.file()
+	s.say(t, "install", "trueup-two.path", "--name", "two", "-c", file, "--no-start")
+	s.say(t, "check", "well formed: 1 target", "--name", "two")
+	s.say(t, "doctor", "trueup-two.service ("+file+") keeps command:kept too, in another ledger: ", "--unit", "trueup.service")
+	s.say(t, "uninstall", "- ", "--name", "two", "--purge")
+}
+
+// command is a verb of the program, for the host's manager.
+func (s sweeping) command(verb string) string {
+	if s.IsUser() {
+		return s.Home() + "/bin/trueup " + verb + " --user"
+	}
+	return trueup + " " + verb
 }
 
 // say runs the program and looks for what it is to say.
 func (s sweeping) say(t *testing.T, verb, want string, flags ...string) {
 	t.Helper()
-	argv := append([]string{trueup, verb}, flags...)
-	if s.IsUser() {
-		argv = append([]string{s.Home() + "/bin/trueup", verb, "--user"}, flags...)
-	}
+	argv := append(strings.Fields(s.command(verb)), flags...)
 	if out := s.MustExec(t, argv...); !strings.Contains(out, want) {
 		t.Errorf("%q says\n%s", argv, out)
 	}

@@ -21,6 +21,8 @@ type adopting struct {
 	path    UnitState
 	timer   UnitState
 	parked  bool // a waiting gate was stopped, and is to be started anew
+
+	asWanted bool // enable and start nothing that is not: its operator wants it so
 }
 
 func (m *Manager) dropin(unit string) string { return filepath.Join(m.config, unit+".d", dropinName) }
@@ -206,9 +208,11 @@ func (j *adopting) findMade() {
 	}
 }
 
-// madeByAll are the folders of units that any adoption here made, but for those of one unit only.
+// madeByAll are the folders of units that any adoption here made, or the units that raise alarms, but for those of one
+// unit only.
 func (m *Manager) madeByAll() (dirs []string) {
 	all, _ := records(m.config) // read a moment ago
+	all = append(all, m.checkRecord())
 	for _, other := range all {
 		for _, dir := range other.Made {
 			if !strings.HasSuffix(dir, ".service.d") {

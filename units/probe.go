@@ -148,7 +148,11 @@ func (j *adopting) verdict(ctx context.Context, unit, reason string) error {
 	}
 	b := bag(all)
 	said, _, _ := readText(reason)
-	return explain(j.rec.Adoption, b.text("Result"), int(b.number("ExecMainCode")), int(b.number("ExecMainStatus")), said)
+	journal := "journalctl "
+	if j.m.user {
+		journal += "--user "
+	}
+	return explain(j.rec.Adoption, journal+"-n 50 -u "+unit, b.text("Result"), int(b.number("ExecMainCode")), int(b.number("ExecMainStatus")), said)
 }
 
 const (
@@ -159,13 +163,14 @@ const (
 	exitNamespace = 226
 )
 
-// explain gives the reason why the gate could not do its work in the unit's sandbox, and the way out.
-func explain(a Adoption, result string, code, status int, said string) error {
+// explain gives the reason why the gate could not do its work in the unit's sandbox, and the way out; the journal is the
+// command that shows what systemd said of it.
+func explain(a Adoption, journal, result string, code, status int, said string) error {
 	refusal := func(reason, hint string) error { return &Refusal{Unit: a.Unit, Reason: reason, Hint: hint} }
 	switch {
 	case code == exited && status == exitNamespace:
 		return refusal("its sandbox cannot be set up (226/NAMESPACE): a path in ReadWritePaths=, ReadOnlyPaths= or BindPaths= is missing",
-			`make the path, or put "-" before it`)
+			`make the path, or put "-" before it; which one it is, or another setting, says `+journal)
 	case code == exited && status == exitExec:
 		return refusal(fmt.Sprintf("its sandbox does not let it start %s (203/EXEC)", a.Gate),
 			"install trueup-gate where the sandbox shows it and lets it run, as in /usr/local/bin")
@@ -179,7 +184,7 @@ func explain(a Adoption, result string, code, status int, said string) error {
 		return &FolderError{Path: folderIn(a, reason), Err: errors.New("in the sandbox of " + a.Unit + ": " + reason),
 			Hint: "see who owns it, and which of the unit's sandbox settings hide it"}
 	}
-	return refusal(fmt.Sprintf("the gate did not come to an end in its sandbox (%s, status %d)", result, status), "journalctl says more")
+	return refusal(fmt.Sprintf("the gate did not come to an end in its sandbox (%s, status %d)", result, status), journal+" says more")
 }
 
 // folderIn names the folder that the gate's words are about.

@@ -100,6 +100,7 @@ func refusesShared(t *testing.T, h host) {
 		{mine(trigger.Folders{Spool: "/tmp/two"}), "/tmp"},
 		{mine(trigger.Folders{State: "/var/tmp/two/state"}), "/var/tmp"},
 		{mine(trigger.Folders{Spool: "/proc/self/spool"}), "on proc"},
+		{mine(trigger.Folders{Spool: "/srv/overlay2/3f/diff/spool"}), "in a layer of a container's image"},
 	} {
 		got := h.drive(t, "adopt", units.Adoption{Unit: "two", Folders: c.folders})
 		if got.Kind != "refusal" || !strings.Contains(got.Error, c.want) {

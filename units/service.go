@@ -24,6 +24,9 @@ func installedUnit(name string) (string, error) {
 	if strings.Trim(name, allowed) != "" || strings.HasPrefix(name, ".") {
 		return "", &UsageError{Reason: fmt.Sprintf("%q is no name for an instance", name), Hint: "take letters, digits, - _ and ."}
 	}
+	if name == checkName {
+		return "", &UsageError{Reason: fmt.Sprintf("%q is no name for an instance: %s raises alarms", name, checkService)}
+	}
 	if name == "" {
 		return "trueup.service", nil
 	}

@@ -54,8 +54,8 @@ type TriggerState struct {
 	Timers  []TimerState `json:"timers"`
 	Service ServiceState `json:"service"`
 
-	// Drifted: the drop-in is not what Adopt would write for the unit as it is now, most often since the unit's own
-	// ExecStartPre= lines or its User= have changed. Adopt sets it right.
+	// Drifted: the drop-in, or our path unit or timer, is not what Adopt would write for the unit as it is now, most often
+	// since the unit's own ExecStartPre= lines or its User= have changed, or another build wrote it. Adopt sets it right.
 	Drifted bool `json:"drifted"`
 }
 
@@ -115,7 +115,8 @@ func (m *Manager) Trigger(ctx context.Context, unit string) (TriggerState, error
 	return s, nil
 }
 
-// drifted tells whether Adopt would write another drop-in. What cannot be read cannot be told.
+// drifted tells whether Adopt would write other files. What cannot be read cannot be told, and a path unit or a timer that is
+// gone, or somebody else's, has not drifted.
 func (m *Manager) drifted(unit string, p properties) bool {
 	text, _, err := readText(m.dropin(unit))
 	rec, adopted := parseRecord(text)
@@ -124,7 +125,16 @@ func (m *Manager) drifted(unit string, p properties) bool {
 	}
 	rec.User = p.User
 	src, err := m.readSource(unit, p)
-	return err == nil && renderDropin(rec, src) != text
+	if err == nil && renderDropin(rec, src) != text || unlike(m.file(rec.Path()), unit, renderPath(rec, m.user)) {
+		return true
+	}
+	return rec.OwnTimer && unlike(m.file(rec.Timer()), unit, renderTimer(rec, m.user))
+}
+
+// unlike tells whether the file is ours for this unit, and has another text.
+func unlike(path, unit, text string) bool {
+	is, _, err := readText(path)
+	return err == nil && is != text && ours(path, unit)
 }
 
 // state asks for all properties of a unit, and notes those that every unit has.

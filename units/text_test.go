@@ -166,10 +166,13 @@ func TestExplain(t *testing.T) {
 		{"exit-code", exited, 74, "error: claim: writing the outbox: read-only file system\n", "claim: writing the outbox", "/srv/web/outbox"},
 		{"exit-code", exited, 74, "error: claim: opening /srv/web/state: permission denied\n", "permission denied", "/srv/web/state"},
 	} {
-		err := explain(a, c.result, c.code, c.status, c.said)
+		err := explain(a, "journalctl -u probe", c.result, c.code, c.status, c.said)
 		folder, isFolder := err.(*FolderError)
 		if !strings.Contains(err.Error(), c.want) || isFolder != (c.folder != "") || (isFolder && folder.Path != c.folder) {
 			t.Errorf("%+v is explained as %v", c, err)
+		}
+		if refusal, is := err.(*Refusal); is && c.status == 226 && !strings.Contains(refusal.Hint, "journalctl -u probe") {
+			t.Errorf("%+v: the hint is %q, and not where systemd names the setting", c, refusal.Hint)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 func adoptVerb(u *ui) *cobra.Command {
 	var a units.Adoption
-	var user bool
+	var user, asJSON bool
 	c := &cobra.Command{
 		Use:   "adopt [flags] UNIT.service",
 		Short: "give a oneshot service a prompt trigger",
@@ -38,6 +38,7 @@ differs: a flag that is left out keeps what was adopted before. trueup unadopt t
 	f.BoolVar(&a.Replace, "replace", false, "put a UNIT.path that is not trueup's aside; unadopt brings it back")
 	f.BoolVar(&a.DryRun, "dry-run", false, "change nothing, only say what would change")
 	f.BoolVar(&a.NoStart, "no-start", false, "write everything, enable and start nothing")
+	f.BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		a.Unit = args[0]
 		if err := nothingEmpty(c); err != nil {
@@ -55,8 +56,11 @@ differs: a flag that is left out keeps what was adopted before. trueup unadopt t
 		}
 		defer m.Close()
 		changes, err := m.Adopt(c.Context(), a)
+		if err == nil && asJSON {
+			return sayJSON(u, installedDocument(changes, units.Installation{Adoption: a}))
+		}
 		if err != nil {
-			if !changes.None() {
+			if !changes.None() && !asJSON {
 				sayDone(u, changes, a.DryRun) // what was done before it went wrong
 			}
 			return adoptError("adopting", err)
@@ -80,15 +84,22 @@ func nothingEmpty(c *cobra.Command) error {
 func sayAdopted(u *ui, c units.Changes, wish units.Adoption) {
 	timer := "; its timer too"
 	switch {
-	case c.OwnTimer && c.None():
-		timer = "; trueup's timer triggers it too"
-	case c.OwnTimer:
+	case timerMade(c):
 		timer = "; nothing else triggers it, so it gets a timer"
+	case c.OwnTimer:
+		timer = "; trueup's timer triggers it too"
 	case len(c.Timers) == 0:
 		timer = "; no timer"
 	}
 	u.say("%s   oneshot, unchanged%s", c.Adoption.Unit, timer)
 	sayTrigger(u, c, wish)
+}
+
+// timerMade tells whether the unit had no timer so far.
+func timerMade(c units.Changes) bool {
+	return slices.ContainsFunc(c.Done, func(d units.Change) bool {
+		return d.Op == units.Create && filepath.Base(d.What) == c.Adoption.Timer()
+	})
 }
 
 // sayTrigger says what was done to the trigger, how to use it and how to do without.
@@ -104,6 +115,9 @@ func sayTrigger(u *ui, c units.Changes, wish units.Adoption) {
 		u.say("not started: %senable --now %s", systemctl, quoted(c.Adoption.Path()))
 	default:
 		u.say("ready: touch %s   (mount spool/ into the container, outbox/ read-only)", quoted(c.Adoption.Folders.Spool+"/sentinel"))
+		if c.Adoption.WebGroup == "" && !c.User {
+			u.say("only root and the service's user may ask; --web-group GROUP lets the web app")
+		}
 	}
 	u.say("back out: %s", c.BackOut())
 	for _, w := range c.Warnings {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"trueup/reconcile/trigger"
@@ -33,6 +34,32 @@ func TestDoneLines(t *testing.T) {
 	for _, c := range cases {
 		if got := doneLines(units.Changes{Adoption: c.a, Done: c.done}); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestAdoptedSays: what is said of the timer is so, whatever else was changed, and who may ask is said where it is not the web app.
+func TestAdoptedSays(t *testing.T) {
+	a := units.Adoption{Unit: "web.service", Folders: trigger.Folders{Spool: "/v/spool", State: "/v/state", Outbox: "/v/outbox"}}
+	made := units.Change{Op: units.Create, What: "/etc/systemd/system/web.timer"}
+	group := units.Change{Op: units.Update, What: "/v/spool"}
+	const new, ours, nobody = "so it gets a timer", "trueup's timer triggers it too", "only root and the service's user may ask"
+	for name, c := range map[string]struct {
+		changes   units.Changes
+		web       string
+		has, lack string
+	}{
+		"first":        {units.Changes{OwnTimer: true, Done: []units.Change{made}}, "web", new, nobody},
+		"again":        {units.Changes{OwnTimer: true, Done: []units.Change{group}}, "web", ours, new},
+		"nothing":      {units.Changes{OwnTimer: true}, "", nobody, new},
+		"a user's own": {units.Changes{OwnTimer: true, User: true}, "", ours, nobody},
+	} {
+		var out strings.Builder
+		c.changes.Adoption = a
+		c.changes.Adoption.WebGroup = c.web
+		sayAdopted(&ui{out: &out, err: &out}, c.changes, a)
+		if said := out.String(); !strings.Contains(said, c.has) || strings.Contains(said, c.lack) {
+			t.Errorf("%s: said %q, want %q and not %q", name, said, c.has, c.lack)
 		}
 	}
 }

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,18 +14,21 @@ import (
 
 func checkVerb(u *ui) *cobra.Command {
 	var w which
-	var asJSON bool
+	var alarms, asJSON bool
 	c := &cobra.Command{
-		Use:     "check [flags]",
-		Short:   "read the configuration, and say everything that is wrong with it",
-		Long:    "read the configuration as a sweep does, and say everything that is wrong with it; it exits 78 then",
+		Use:   "check [flags]",
+		Short: "read the configuration, and say everything that is wrong with it",
+		Long: `read the configuration as a sweep does, and say everything that is wrong with it; it exits 78 then
+
+With --alarms it reads alarms.yaml as the next look for alarms would, or the FILE of -c as if it stood there.`,
 		Example: "  trueup check -c trueup.yaml",
 		Args:    exactly(0, "nothing"),
 	}
 	w.flags(c)
+	c.Flags().BoolVar(&alarms, "alarms", false, "read the configuration of alarms, alarms.yaml")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		conf, err := w.load()
+		said, targets, err := w.wellFormed(c.Context(), alarms)
 		if faults, ok := errors.AsType[config.Faults](err); ok && asJSON {
 			if err := sayJSON(u, checkJSON{Version: 1, Faults: faultsDocument(faults)}); err != nil {
 				return err
@@ -32,18 +39,44 @@ func checkVerb(u *ui) *cobra.Command {
 			return err
 		}
 		if asJSON {
-			return sayJSON(u, checkJSON{1, len(conf.Targets), faultsDocument(nil)})
+			return sayJSON(u, checkJSON{1, targets, faultsDocument(nil)})
 		}
-		u.say("well formed: %s", counted(len(conf.Targets), "target"))
+		u.say("well formed: %s", said)
 		return nil
 	}
 	return c
 }
 
+// wellFormed reads the configuration, or that of alarms, and says in a word what it has.
+func (w *which) wellFormed(ctx context.Context, alarms bool) (said string, targets int, err error) {
+	if !alarms {
+		conf, err := w.load(ctx)
+		if err != nil {
+			return "", 0, err
+		}
+		return counted(len(conf.Targets), "target"), len(conf.Targets), nil
+	}
+	if w.name != "" {
+		return "", 0, usageError("leave one of them out", "check: --alarms is about all instances, and --name names one")
+	}
+	file := cmp.Or(w.config, alarmsFile(w.user))
+	if file, err = filepath.Abs(file); err != nil {
+		return "", 0, err
+	}
+	conf, err := readAlarmsConfig(file, w.user)
+	if err != nil {
+		return "", 0, err
+	}
+	if len(conf.Command) == 0 {
+		return "alarms go to the journal alone", 0, nil
+	}
+	return "alarms go to the journal and to " + printable(conf.Command[0]), 0, nil
+}
+
 // checkJSON is what check --json prints.
 type checkJSON struct {
 	Version int         `json:"version"`
-	Targets int         `json:"targets"` // how many; 0 where there are faults
+	Targets int         `json:"targets"` // how many; 0 where there are faults, and with --alarms
 	Faults  []faultJSON `json:"faults"`
 }
 
@@ -66,7 +99,7 @@ func configVerb(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config VERB",
 		Short: "show the configuration that holds, or its schema",
-		Args:  exactly(0, "show or schema"),
+		Args:  knownVerb,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(configShowVerb(u), configSchemaVerb(u))
@@ -90,7 +123,7 @@ func configShowVerb(u *ui) *cobra.Command {
 		if origin && asJSON {
 			return usageError("leave one of them out", "show: --origin is for people, and has no form in JSON")
 		}
-		conf, err := w.load()
+		conf, err := w.load(c.Context())
 		if err != nil {
 			return err
 		}
@@ -105,7 +138,7 @@ func configShowVerb(u *ui) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		u.say("%s", string(text[:len(text)-1]))
+		u.page(strings.Split(strings.TrimSuffix(string(text), "\n"), "\n"))
 		return nil
 	}
 	return c

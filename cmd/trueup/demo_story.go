@@ -159,7 +159,8 @@ func (s *stage) chart() {
 	const columns = 60
 	whole := time.Since(s.began)
 	column := func(t time.Time) int { return int(t.Sub(s.began) * columns / whole) }
-	s.ui.say("\n%-6s  %-*s  ░ waiting  █ running", "", columns, fmt.Sprintf("0 to %s", span(whole)))
+	s.ui.say("")
+	s.ui.say("%-6s  %-*s  ░ waiting  █ running", "", columns, fmt.Sprintf("0 to %s", span(whole)))
 	for i, r := range s.runs {
 		from, start := column(r.waits), column(r.started)
 		bar := strings.Repeat(" ", from) + strings.Repeat("░", start-from) + strings.Repeat("█", max(1, column(r.ended)-start))

@@ -64,12 +64,15 @@ const (
 	isWrong   word = "wrong"
 )
 
+// nothing is to be done about what is only worth knowing.
+const nothing = "nothing to do"
+
 // A check is one thing that doctor has looked at.
 type check struct {
 	ID   string `json:"id"` // GROUP.NAME, which stays; several may be said of one
 	Word word   `json:"verdict"`
 	What string `json:"what"`
-	Do   string `json:"do,omitempty"` // the command that mends it
+	Do   string `json:"do,omitempty"` // the command that mends it, or what to do; empty where all is well
 }
 
 // A diagnosis is everything that was looked at for one trigger.
@@ -161,7 +164,7 @@ func (a patient) checks() []check {
 	a.checkTrip(&c)
 	a.checkDirs(&c)
 	for _, note := range a.notes() {
-		c.add(isNote, "trigger.mended", "", "%s", note)
+		c.add(isNote, "trigger.mended", nothing, "%s", note)
 	}
 	a.checkSite(&c)
 	return c

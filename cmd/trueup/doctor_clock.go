@@ -37,7 +37,7 @@ func (k clockFacts) check(c *checks, f facts) {
 		if moved < 0 {
 			way = "back"
 		}
-		c.add(isNote, "systemd.clock-set", "", "the wall clock was set %s by %s since the last run; the trigger does not go by it", way, span(moved.Abs()))
+		c.add(isNote, "systemd.clock-set", nothing+", unless it is wrong: timedatectl", "the wall clock was set %s by %s since the last run; the trigger does not go by it", way, span(moved.Abs()))
 	}
 	if k.unsynchronised {
 		c.add(isNote, "systemd.ntp", do, "nothing synchronises the wall clock")

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Less than this is worth a warning: a claim takes a few hundred bytes, a ledger some megabytes.
@@ -24,7 +27,11 @@ func (a patient) checkDirs(c *checks) {
 			continue // which status has told
 		}
 		if d.mounts > 0 && d.role != "state" {
-			c.add(isNote, "folders.mount", "", "%s is a mount of its own (%d of them): one that comes when the path unit watches already is not noticed",
+			do := "start trueup watch anew after each mount"
+			if a.unit != "" {
+				do = a.systemctl("restart "+quoted(a.stem()+".path")) + " # after each mount"
+			}
+			c.add(isNote, "folders.mount", do, "%s is a mount of its own (%d of them): one that comes when the path unit watches already is not noticed",
 				d.path, d.mounts)
 		}
 		if d.role != "requests" && (d.role != "state" || a.stateErr == nil) {
@@ -35,17 +42,25 @@ func (a patient) checkDirs(c *checks) {
 
 // checkSpace judges the room for what is written there.
 func (d dirFacts) checkSpace(c *checks, id string) {
-	free := d.disk.Bavail * uint64(max(d.disk.Bsize, 0))
-	switch err := full(d.disk); {
-	case err != nil:
+	if err := full(d.disk); err != nil {
 		c.add(isWrong, id, "df -h "+quoted(d.path)+"; df -i "+quoted(d.path), "%s: %v", d.path, err)
-	case d.disk.Blocks > 0 && free < littleSpace:
-		c.add(isWarning, id, "df -h "+quoted(d.path), "%s has room for %d MiB only", d.path, free>>20)
-	case d.disk.Files > 0 && d.disk.Ffree < fewInodes:
-		c.add(isWarning, id, "df -i "+quoted(d.path), "%s has room for %d files only", d.path, d.disk.Ffree)
-	default:
+	} else if what, do := d.cramped(1); what != "" {
+		c.add(isWarning, id, do, "%s", what)
+	} else {
 		c.ok(id, "%s has room", d.path)
 	}
+}
+
+// cramped tells of a folder with less room than so many times the least; empty where it has enough.
+func (d dirFacts) cramped(times uint64) (what, do string) {
+	free := d.disk.Bavail * uint64(max(d.disk.Bsize, 0))
+	switch {
+	case d.disk.Blocks > 0 && free < times*littleSpace:
+		return fmt.Sprintf("%s has room for %d MiB only", d.path, free>>20), "df -h " + quoted(d.path)
+	case d.disk.Files > 0 && d.disk.Ffree < times*fewInodes:
+		return fmt.Sprintf("%s has room for %d files only", d.path, d.disk.Ffree), "df -i " + quoted(d.path)
+	}
+	return "", ""
 }
 
 // checkAccess judges whether the service's user can work in the folders, and whether everybody can.
@@ -62,8 +77,11 @@ func (a patient) checkAccess(c *checks) {
 		}
 		if d.acl.anybody()&mayWrite != 0 {
 			well = false
-			c.add(isWarning, "folders.access", "chmod o-w "+quoted(d.path)+" && "+a.trueup("adopt", a.unit)+" --web-group GROUP",
-				"everybody on this host may write %s (%s)", d.path, d.acl)
+			do := "chmod o-w " + quoted(d.path)
+			if a.unit != "" {
+				do += " && " + a.trueup("adopt", a.unit) + " --web-group GROUP"
+			}
+			c.add(isWarning, "folders.access", do, "everybody on this host may write %s (%s)", d.path, d.acl)
 		}
 	}
 	if well && a.host.runsAs != nil {
@@ -126,4 +144,12 @@ func (a patient) checkLabel(c *checks) {
 		c.add(isWarning, "folders.label", "chcon -R -t "+containerLabel+" "+quoted(d.path),
 			"%s is labelled %q: SELinux keeps a container out of it", d.path, d.label)
 	}
+}
+
+// readOnly tells of a folder on a file system that takes no writes.
+func readOnly(path string) error {
+	if err := unix.Access(path, unix.W_OK); errors.Is(err, unix.EROFS) {
+		return err
+	}
+	return nil
 }

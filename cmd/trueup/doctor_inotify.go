@@ -68,9 +68,9 @@ func (u usage) check(c *checks, of string, needed int) {
 	do := "sysctl " + key + "=" + strconv.Itoa(max(raised, 2*u.most)) + " # and in /etc/sysctl.d, for the next boot"
 	switch left := u.most - u.used; {
 	case u.most == 0:
-		c.add(isNote, id, "", "%s cannot be read", key)
+		c.add(isNote, id, "sysctl "+key, "%s cannot be read", key)
 	case u.used == 0: // PID 1 alone has some
-		c.add(isNote, id, "", "%s=%d, and nobody may see here how much of it is in use", key, u.most)
+		c.add(isNote, id, "run trueup doctor as root, and outside of a container", "%s=%d, and nobody may see here how much of it is in use", key, u.most)
 	case left <= 0:
 		c.add(isWrong, id, do, "all of %s=%d is in use: the next path unit that watches anew dies", key, u.most)
 	case left < needed || u.used > u.most/10*9:

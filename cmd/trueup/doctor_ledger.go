@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,20 +30,24 @@ type ledgerFacts struct {
 	hurried   bool // there was no time to look for all of them
 	markers   []reconcile.Record
 	programs  []missing
+	rivals    []rival
+	hindered  []finding // what keeps it from being written
 }
 
 // lookAtLedger reads the configuration and looks at the ledger that it names.
 func lookAtLedger(ctx context.Context, f *siteFacts) *ledgerFacts {
 	l := &ledgerFacts{}
-	if l.config, l.configErr = f.which.load(); l.configErr != nil {
+	if l.config, l.configErr = f.which.load(ctx); l.configErr != nil {
 		return l
 	}
 	l.path = l.config.Database()
 	l.programs = missingPrograms(l.config.Targets)
+	l.rivals = rivals(ctx, f.which, l.config)
 	folder := filepath.Dir(l.path)
 	for _, path := range []string{folder, l.path, l.path + "-wal", l.path + "-shm", l.path + ".lock", l.path + ".fence"} {
 		l.files = append(l.files, dirFacts{role: "ledger", path: path}.look(nil))
 	}
+	l.hindered = hindrances(ctx, l.path, lockedFor)
 	s, err := f.which.look(ctx)
 	if l.none = errors.Is(err, fs.ErrNotExist); err != nil {
 		l.err = err
@@ -80,11 +85,13 @@ func (a patient) checkSite(c *checks) {
 		return
 	}
 	a.checkFiles(c)
+	c.findings("ledger.write", l.hindered, "nothing keeps it from being written")
 	if a.readable(c) {
 		l.checkHealth(c, a.site)
 		a.checkTargets(c)
 	}
 	l.checkPrograms(c)
+	a.checkRivals(c)
 }
 
 // checkConfig judges the configuration, and whether the service was installed for it.
@@ -93,7 +100,7 @@ func (a patient) checkConfig(c *checks) {
 	err := a.ledger.configErr
 	faults, several := errors.AsType[config.Faults](err)
 	for _, fault := range faults {
-		c.add(isWrong, id, fault.Hint, "%s", fault.Error())
+		c.add(isWrong, id, cmp.Or(fault.Hint, "trueup check"+a.site.flags), "%s", fault.Error())
 	}
 	switch {
 	case several:
@@ -112,7 +119,7 @@ func (a patient) readable(c *checks) bool {
 	case l.none:
 		c.add(isNote, id, "trueup sweep"+a.site.flags, "there is no ledger yet; the first sweep makes %s", l.path)
 	case l.err != nil:
-		c.add(isWrong, id, "", "%s; see docs/ledger.md", oneLine(l.err))
+		c.add(isWrong, id, "trueup ledger check"+a.site.flags+" # and docs/ledger.md#when-it-cannot-be-written", "%s", oneLine(l.err))
 	default:
 		c.ok(id, "%s has schema %d, on a local disk", l.path, l.health.Schema)
 		return true
@@ -154,6 +161,9 @@ func (l *ledgerFacts) checkHealth(c *checks, site *siteFacts) {
 	} else {
 		c.add(isWrong, "ledger.journal", "sqlite3 "+quoted(l.path)+" 'pragma journal_mode=wal'", "its journal mode is %s and not wal: readers and writers stop one another", h.Journal)
 	}
+	if h.Free > 0 {
+		c.add(isNote, "ledger.space", "trueup ledger prune"+site.flags, "%s of it are free and not given back: it has to be written anew for that, and is too large for sweeps to keep others waiting", sized(h.Free))
+	}
 	for _, flaw := range l.flaws {
 		c.add(isWrong, "ledger.content", flaw.Do, "%s: %s", flaw.Where, flaw.What)
 	}
@@ -170,7 +180,7 @@ func (l *ledgerFacts) checkHealth(c *checks, site *siteFacts) {
 		c.ok("ledger.lapsed", "no lease waits to be lapsed")
 	}
 	if h.Dead > 0 {
-		c.add(isNote, "ledger.sessions", "", "%s died without a word; the next sweep clears up after them", counted(h.Dead, "process"))
+		c.add(isNote, "ledger.sessions", "trueup sweep"+site.flags, "%s died without a word; the next sweep clears up after them", counted(h.Dead, "process"))
 	} else {
 		c.ok("ledger.sessions", "no process died without a word")
 	}

@@ -61,14 +61,15 @@ func gateVersion(ctx context.Context, e units.Examination) string {
 func (a patient) checkSystemd(c *checks) {
 	switch e := a.exam; {
 	case a.examErr != nil:
-		c.add(isWrong, "systemd.manager", "", "systemd cannot be asked about %s: %s", a.unit, oneLine(a.examErr))
+		c.add(isWrong, "systemd.manager", a.systemctl("status "+quoted(a.unit)), "systemd cannot be asked about %s: %s", a.unit, oneLine(a.examErr))
 	case e == nil:
-		c.add(isNote, "systemd.manager", "", "systemd has no part in this trigger: trueup watch runs it")
+		c.add(isNote, "systemd.manager", nothing, "systemd has no part in this trigger: trueup watch runs it")
 	default:
-		a.rules(c, e.Warned, []examined{{"version", "systemd.version", fmt.Sprintf("systemd %d", e.Version), isWarning, ""},
-			{"reload", "systemd.reload", "systemd has read the units as they are", isWarning, ""}})
+		a.rules(c, e.Warned, []examined{{"version", "systemd.version", fmt.Sprintf("systemd %d", e.Version), isWarning, "install systemd 246 or newer"},
+			{"reload", "systemd.reload", "systemd has read the units as they are", isWarning, a.systemctl("daemon-reload")},
+			{"alarms", "systemd.alarms", "somebody looks for alarms", isWarning, "trueup alarms enable"}})
 		if a.user {
-			a.rules(c, e.Warned, []examined{{"linger", "systemd.linger", "linger is on: the trigger outlives the session", isWrong, ""}})
+			a.rules(c, e.Warned, []examined{{"linger", "systemd.linger", "linger is on: the trigger outlives the session", isWrong, "loginctl enable-linger"}})
 			a.checkBus(c)
 		}
 	}
@@ -140,10 +141,10 @@ func (a patient) checkUnit(c *checks) {
 		{"success", "trigger.success", "only exit status 0 is a success", isWarning, edit},
 		{"restart", "trigger.restart", "no Restart= beside the trigger's retries", isWarning, edit},
 		{"boot", "trigger.boot", "no boot waits for it", isWarning, a.systemctl("disable " + quoted(a.unit))},
-		{"socket", "trigger.socket", "", isWarning, ""},
+		{"socket", "trigger.socket", "", isWarning, a.systemctl("disable --now SOCKET")},
 		{"no-timer", "trigger.no-timer", "", isWarning, again + " --no-timer=false"},
 		{"path-dropin", "trigger.path-dropin", "no drop-in changes its path unit", isWarning, a.systemctl("cat " + quoted(a.stem()+".path"))},
-		{"timer-alone", "trigger.timer-alone", "no timer waits for a run that nothing starts", isWarning, ""},
+		{"timer-alone", "trigger.timer-alone", "no timer waits for a run that nothing starts", isWarning, a.systemctl("edit "+quoted(a.stem()+".timer")) + " # add OnActiveSec="},
 	})
 	a.rules(c, e.Refused, []examined{
 		{"owner", "folders.owner", "", isWrong, edit},
@@ -168,7 +169,7 @@ func (a patient) checkGate(c *checks) {
 	if a.user {
 		well = gate + " can be started"
 	}
-	a.rules(c, a.exam.Refused, []examined{{"gate", "trigger.gate-file", well, isWrong, ""}})
+	a.rules(c, a.exam.Refused, []examined{{"gate", "trigger.gate-file", well, isWrong, "make install"}})
 	switch want := "trueup-gate " + version; {
 	case a.gate == "": // refused
 	case a.gate != want:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -32,7 +31,7 @@ func (a patient) checkStarved(c *checks) {
 		}
 		if item, reserved := a.site.reserved[s.Target]; reserved {
 			starved = true
-			w, do := gravity(item), a.release(s.Target, item)
+			w, do := gravity(item), a.site.release(item)
 			c.add(w, "targets.starved", do, "starved: %s is owed for %s, and is %s", s.Target, span(waits), reservationNote(item, a.now))
 		} else if l, held := a.holder(s.Target); held {
 			starved = true
@@ -43,18 +42,6 @@ func (a patient) checkStarved(c *checks) {
 	if !starved {
 		c.ok("targets.starved", "no target is kept waiting by who holds its scopes")
 	}
-}
-
-// release is what gives an item's scopes back.
-func (a patient) release(target reconcile.Key, i reconcile.Item) string {
-	if i.ID == reconcile.PauseID(target) {
-		return "trueup resume" + a.site.flags + " " + quoted(string(target))
-	}
-	done := "trueup work done" + a.site.flags + " " + quoted(string(i.ID))
-	if i.State == reconcile.InProgress {
-		done += fmt.Sprintf(" --fence %d", i.Session.Fence)
-	}
-	return done
 }
 
 // gravity is how much a reservation matters that starves a target: one that nobody works under ends by itself never.

@@ -72,6 +72,7 @@ var doctorCases = []struct {
 	do    string // a part of the command that mends it
 	plant func(*patient)
 }{
+	{"no alarms", "systemd.alarms", isWarning, "trueup alarms enable", func(a *patient) { a.warn("alarms", "nobody looks for alarms") }},
 	{"old systemd", "systemd.version", isWarning, "", func(a *patient) { a.warn("version", "systemd 245 is old") }},
 	{"not asked", "systemd.manager", isWrong, "", func(a *patient) { a.exam, a.examErr = nil, errors.New("no answer") }},
 	{"not reloaded", "systemd.reload", isWarning, "", func(a *patient) { a.warn("reload", "web.path has changed on disk") }},
@@ -115,6 +116,15 @@ var doctorCases = []struct {
 	{"trip refused", "trigger.round-trip", isWrong, "", func(a *patient) { a.trip = &tripFacts{err: os.ErrPermission} }},
 
 	{"state gone", "folders.state", isWrong, "trueup adopt web.service", func(a *patient) { a.stateErr = os.ErrNotExist }},
+	{"state read-only", "folders.state", isWrong, "findmnt -T /var/lib/trueup/web/state", func(a *patient) {
+		a.stateErr = &os.PathError{Op: "writing", Path: a.folders.State, Err: unix.EROFS}
+	}},
+	{"state full", "folders.state", isWrong, "df -h /var/lib/trueup/web/state", func(a *patient) {
+		a.stateErr = errors.Join(&os.PathError{Op: "writing", Path: a.folders.State, Err: full(unix.Statfs_t{Files: 10})})
+	}},
+	{"state immutable", "folders.state", isWrong, "lsattr -d /var/lib/trueup/web/state", func(a *patient) {
+		a.stateErr = &os.PathError{Op: "writing", Path: a.folders.State, Err: unix.EPERM}
+	}},
 	{"on nfs", "folders.place", isWrong, "--spool DIR", func(a *patient) { a.refuse("place", "the spool is on nfs") }},
 	{"nested", "folders.nested", isWrong, "--spool DIR", func(a *patient) { a.refuse("shared", "they lie in one another") }},
 	{"mode", "folders.mode", isWrong, "trueup adopt web.service", func(a *patient) { a.refuse("folders", "its mode") }},
@@ -139,10 +149,14 @@ var doctorCases = []struct {
 	{"ledger newer", "ledger.open", isWrong, "", func(a *patient) { a.ledger.err = errors.New("its schema 9 is newer") }},
 	{"ledger root's", "ledger.access", isWrong, "chown app", func(a *patient) { a.ledger.files[1].acl.uid, a.ledger.files[1].acl.gid = 0, 0 }},
 	{"ledger readable", "ledger.access", isWarning, "chmod o=", func(a *patient) { a.ledger.files[1].acl.entries[2].perm = 4 }},
+	{"ledger immutable", "ledger.write", isWrong, "chattr -i", func(a *patient) {
+		a.ledger.hindered = []finding{{"ledger.db has been made immutable", "chattr -i ledger.db"}}
+	}},
 	{"no wal", "ledger.journal", isWrong, "journal_mode=wal", func(a *patient) { a.ledger.health.Journal = "delete" }},
 	{"damaged", "ledger.content", isWrong, "restore a backup", func(a *patient) {
 		a.ledger.flaws = []reconcile.Flaw{{Where: "the file", What: "row 3 missing", Do: "restore a backup"}}
 	}},
+	{"free pages", "ledger.space", isNote, "trueup ledger prune", func(a *patient) { a.ledger.health.Free = 1 << 30 }},
 	{"large", "ledger.content", isNote, "trueup ledger check", func(a *patient) { a.ledger.hurried = true }},
 	{"lapsed", "ledger.lapsed", isNote, "trueup sweep", func(a *patient) { a.ledger.health.Lapsed = []reconcile.Lease{{Run: "r-00000"}} }},
 	{"dead", "ledger.sessions", isNote, "", func(a *patient) { a.ledger.health.Dead = 2 }},
@@ -166,12 +180,25 @@ var doctorCases = []struct {
 		a.owed()
 		a.reserve(reconcile.Item{ID: "repair", State: reconcile.InProgress, Session: reconcile.Session{Fence: 12, Until: noon.Add(time.Minute)}})
 	}},
+	{"starved by an item that cannot be read", "targets.starved", isWrong, "trueup work discard repair", func(a *patient) {
+		a.owed()
+		a.reserve(reconcile.Item{ID: "repair", State: reconcile.Unreadable})
+	}},
+	{"unreadable", "targets.unattended", isWrong, "trueup work discard repair", func(a *patient) {
+		a.site.items = []reconcile.Item{{ID: "repair", State: reconcile.Unreadable, Note: "event 2: unknown", Scopes: []reconcile.Scope{"x"}}}
+	}},
+	{"a pause without a session", "targets.unattended", isWrong, "trueup resume command:web", func(a *patient) {
+		a.site.items = []reconcile.Item{{ID: "pause:command:web", State: reconcile.Blocked}}
+	}},
 	{"paused", "targets.starved", isNote, "trueup resume command:web", func(a *patient) {
 		a.owed()
 		a.reserve(reconcile.Item{ID: "pause:command:web", State: reconcile.InProgress})
 	}},
 	{"begun", "targets.markers", isWarning, "trueup show r-00000", func(a *patient) {
 		a.ledger.markers = []reconcile.Record{{Value: []byte(`{"run":"r-00000","change":{"id":"x","text":"invite ada"}}`)}}
+	}},
+	{"twice", "targets.rivals", isWarning, "trueup uninstall --name lab", func(a *patient) {
+		a.ledger.rivals = []rival{{"lab", "trueup-lab.service", "/etc/trueup/trueup.yaml", "/var/lib/trueup/trueup-lab/state/ledger.db", "command:web"}}
 	}},
 	{"no program", "targets.programs", isWrong, "ls -l /bin/nope", func(a *patient) { a.ledger.programs = []missing{{"command:web", "check", "/bin/nope"}} }},
 }
@@ -190,6 +217,61 @@ func TestDoctorFinds(t *testing.T) {
 				t.Errorf("got %q %q, do %q; want %q, do %q", found.Word, found.What, found.Do, c.word, c.do)
 			}
 		})
+	}
+}
+
+// TestEveryFindingSaysWhatToDo: whatever status or doctor finds, for an adopted unit or under trueup watch, comes with the
+// command that mends it, or with a sentence.
+func TestEveryFindingSaysWhatToDo(t *testing.T) {
+	without := func(t *testing.T, a patient) {
+		for _, c := range a.checks() {
+			if c.Word != isOK && c.Do == "" || strings.Contains(c.Do, "''") || c.Word == isOK && c.Do != "" {
+				t.Errorf("%s %s: %q, do %q", c.Word, c.ID, c.What, c.Do)
+			}
+		}
+	}
+	for _, c := range doctorCases {
+		t.Run(c.name, func(t *testing.T) {
+			a := fit()
+			c.plant(&a)
+			without(t, a)
+		})
+	}
+	for _, c := range statusCases {
+		for by, watched := range map[string]bool{"systemd": false, "watch": true} {
+			t.Run(c.name+" by "+by, func(t *testing.T) {
+				a := fit()
+				site := a.site
+				a.facts = well()
+				c.spoil(&a.facts)
+				if a.site == nil {
+					a.site = site
+				}
+				if watched {
+					a.unit, a.systemd, a.sharing = "", nil, nil // what only units have
+				}
+				if a.systemd == nil {
+					a.exam = nil
+				}
+				without(t, a)
+			})
+		}
+	}
+	for _, rule := range []string{"socket", "no-timer", "path-dropin", "timer-alone", "ignored", "success", "restart", "tmpfs", "linger", "reload", "version"} {
+		a := fit()
+		a.user = rule == "linger"
+		a.warn(rule, "planted")
+		without(t, a)
+	}
+	for _, rule := range []string{"load", "user", "sockets", "root", "conditions", "requires", "later", "path", "owner", "gate"} {
+		a := fit()
+		a.refuse(rule, "planted")
+		without(t, a)
+	}
+	for _, unseen := range []inotifyFacts{{}, {usage{0, 128}, usage{0, 128}}} {
+		a := fit()
+		a.inotify = unseen
+		without(t, a)
 	}
 }
 

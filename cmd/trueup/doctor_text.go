@@ -32,7 +32,7 @@ func sayDiagnoses(u *ui, found []diagnosis, asJSON bool) error {
 			return err
 		}
 	} else {
-		u.say("%s", strings.Join(doctorText(found), "\n"))
+		u.page(doctorText(found))
 	}
 	if document.Wrong > 0 {
 		return &failure{code: exitNeeds}

@@ -91,7 +91,7 @@ func (a patient) checkTrip(c *checks) {
 	case errors.Is(trip.err, errNotTaken):
 		c.add(isWrong, id, a.journal("-n 50"), "a request was not taken within %s, and was withdrawn", span(trip.limit))
 	case trip.err != nil:
-		c.add(isWrong, id, "", "no request could be made: %s", oneLine(trip.err))
+		c.add(isWrong, id, "ls -ld "+quoted(filepath.Join(a.folders.Spool, "requests"))+" # it must be there, and writable for whoever asks", "no request could be made: %s", oneLine(trip.err))
 	case trip.floor > 0:
 		c.ok(id, "a request was taken after %s, of which the gate may wait for %s", span(trip.took), span(trip.floor))
 	default:

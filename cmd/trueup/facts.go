@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trueup/reconcile/publish"
 	"trueup/reconcile/trigger"
 	"trueup/units"
 )
@@ -32,6 +33,11 @@ type facts struct {
 	asked    time.Time  // since when something asks in the spool; zero: nothing does
 	sharing  []string   // other units with the same spool or state
 	site     *siteFacts // nil for a service that is not trueup's own
+
+	every   time.Duration // how often its timer starts the unit, as seen before; zero: not known
+	watched time.Duration // since when somebody has looked, where who looked before cannot tell; zero: that is no matter
+	alarms  []publish.Standing
+	looked  time.Time // when somebody last looked for alarms; zero: nobody ever has
 
 	systemd *systemdFacts // nil for trueup watch
 	watch   watching
@@ -72,6 +78,7 @@ func gather(ctx context.Context, p place, all []place) (facts, error) {
 		f.lookAtSpool()
 	}
 	f.sharing = sharing(p, all)
+	f.alarms, f.looked = standing(p)
 	f.site = siteOf(ctx, p)
 	if p.unit == "" {
 		f.watch, f.lockErr = watched(p.folders.State)
@@ -101,13 +108,15 @@ func (f *facts) readTrouble() error {
 	return err
 }
 
+var errNoInodes = errors.New("no inodes left on device")
+
 // full tells of a file system that takes no new file. Some count neither blocks nor inodes.
 func full(disk unix.Statfs_t) error {
 	switch {
 	case disk.Blocks > 0 && disk.Bavail == 0:
 		return unix.ENOSPC
 	case disk.Files > 0 && disk.Ffree == 0:
-		return errors.New("no inodes left on device")
+		return errNoInodes
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"trueup/reconcile/trigger"
 )
@@ -28,6 +31,7 @@ func (f facts) needs() (found []finding) {
 	for _, r := range rules() {
 		found = append(found, r.broken(f)...)
 	}
+	found = append(found, f.needsOfAlarms(found)...)
 	return append(found, f.site.needs(f.folders)...)
 }
 
@@ -98,17 +102,13 @@ func (f facts) needsOfTimer(need need) {
 
 func (f facts) needsOfFailures(need need) {
 	if failures := f.failures(); failures >= manyFailures {
-		result := ""
-		if f.systemd != nil && f.systemd.Service.Result != "success" {
-			result = " (" + f.systemd.Service.Result + ")"
-		}
-		need(f.journal("-n 50"), "failing: the run has failed %d times in a row%s; %s", failures, result, f.lastSuccess())
+		need(f.journal("-n 50"), "failing: the run has failed %d times in a row; %s", failures, f.lastSuccess())
 	}
 }
 
 func (f facts) needsOfHanging(need need) {
 	if since, what := f.hanging(); since > 0 {
-		do := ""
+		do := "end the command that trueup watch runs: it is run again; then give trueup watch a --timeout"
 		if f.unit != "" {
 			do = f.systemctl("stop "+quoted(f.unit)) + " # it is run again; then give it a TimeoutStartSec="
 		}
@@ -158,21 +158,21 @@ func (f facts) hanging() (time.Duration, string) {
 
 func (f facts) needsOfSpool(need need) {
 	if f.spoolErr != nil {
-		need(f.remake(), "no spool: %v, so nothing can ask", f.spoolErr)
+		need(f.mend(f.folders.Spool, f.spoolErr), "no spool: %v, so nothing can ask", f.spoolErr)
 	}
 }
 
 func (f facts) needsOfState(need need) {
 	if f.stateErr != nil {
-		need(f.remake(), "no state: %v, so no claim can be recorded", f.stateErr)
+		need(f.mend(f.folders.State, f.stateErr), "no state: %v, so no claim can be recorded", f.stateErr)
 	} else if f.state.Damage != nil {
-		need("", "damaged: %s; the next run is for everything and mends it", oneLine(f.state.Damage))
+		need(f.runNow(), "damaged: %s; the next run is for everything and mends it", oneLine(f.state.Damage))
 	}
 }
 
 func (f facts) needsOfOutbox(need need) {
 	if f.shownErr != nil {
-		need(f.remake(), "no outbox: %v, so the web app cannot see what is live", f.shownErr)
+		need(f.mend(f.folders.Outbox, f.shownErr), "no outbox: %v, so the web app cannot see what is live", f.shownErr)
 	}
 }
 
@@ -200,6 +200,9 @@ func (f facts) warnings() (lines []string) {
 	}
 	if f.systemd.timer().Unit == "" && f.systemd.timerDeclined {
 		lines = append(lines, "no timer: nothing heals drift, nor revives a dead trigger")
+	}
+	if late := f.unlooked(); late != "" {
+		lines = append(lines, late+": systemctl status trueup-check.timer trueup-check.service")
 	}
 	return lines
 }
@@ -235,12 +238,35 @@ func (f facts) lastSuccess() string {
 	return "it has never succeeded"
 }
 
+// mend is the command for a folder that cannot be used. Adopt makes what is missing, and gives what belongs to somebody else to
+// the service; it makes no disk writable.
+func (f facts) mend(dir string, err error) string {
+	dir = quoted(dir)
+	switch {
+	case errors.Is(err, unix.EROFS):
+		return "findmnt -T " + dir + " # and mount it writable"
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, errNoInodes):
+		return "df -h " + dir + "; df -i " + dir
+	case errors.Is(err, unix.EPERM):
+		return "lsattr -d " + dir
+	}
+	return f.remake()
+}
+
 // remake is the command that puts missing folders back.
 func (f facts) remake() string {
 	if f.unit == "" {
-		return ""
+		return "start trueup watch anew: it makes the folders that it is given"
 	}
 	return f.trueup("adopt", f.unit)
+}
+
+// runNow is the command that has a run begin.
+func (f facts) runNow() string {
+	if f.unit == "" {
+		return "trueup touch --spool " + quoted(f.folders.Spool)
+	}
+	return f.systemctl("start --no-block " + quoted(f.unit))
 }
 
 func (f facts) systemctl(what string) string {
@@ -259,7 +285,7 @@ func (f facts) trueup(verb, unit string) string {
 
 func (f facts) journal(what string) string {
 	if f.unit == "" {
-		return ""
+		return "look at what trueup watch and its command print"
 	}
 	user := ""
 	if f.user {

@@ -27,7 +27,7 @@ Read it before you use it: what the service writes beside trueup's folders wants
 		if text == "" {
 			return usageError("api and host are known", "hardening: unknown profile %q", args[0])
 		}
-		u.say("%s", strings.TrimSuffix(text, "\n"))
+		u.page(strings.Split(strings.TrimSuffix(text, "\n"), "\n"))
 		return nil
 	}
 	return c

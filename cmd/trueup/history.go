@@ -28,13 +28,13 @@ A tick that found everything as it should be leaves no run; trueup status says w
 		Args:    atMostOne("target"),
 	}
 	w.flags(c)
-	c.Flags().IntVar(&limit, "limit", 20, "how many runs")
+	c.Flags().IntVar(&limit, "limit", 20, "how many runs: `N`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if limit <= 0 {
 			return usageError("", "history: --limit %d: want a number above zero", limit)
 		}
-		s, err := w.look(c.Context())
+		s, err := w.past(c.Context(), u)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,12 @@ func (s *site) runs(ctx context.Context, u *ui, target reconcile.Key, limit int,
 		}
 		waits := holds[h.Lease.Target].Run == run
 		document.Runs = append(document.Runs, runDocument(h, waits))
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run, h.Lease.Target, ago(h.Lease.Since, time.Now()), stateText(h, waits), oneLineOf(changesLine(h.Plan)))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", run, h.Lease.Target, ago(h.Lease.Since, time.Now()), stateText(h, waits), printable(changesLine(h.Plan)))
+	}
+	if len(found) == 0 && target != "" { // one that is gone has runs
+		if _, err := s.declared(string(target)); err != nil {
+			return err
+		}
 	}
 	switch {
 	case asJSON:
@@ -83,7 +88,7 @@ func (s *site) runs(ctx context.Context, u *ui, target reconcile.Key, limit int,
 		u.say("no run is on record")
 	default:
 		_ = table.Flush() // into memory
-		u.say("%s", strings.TrimRight(text.String(), "\n"))
+		u.page(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"))
 	}
 	if err == nil && damaged > 0 {
 		err = &failure{code: exitState}
@@ -104,25 +109,14 @@ func showVerb(u *ui) *cobra.Command {
 	w.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := w.look(c.Context())
+		s, err := w.past(c.Context(), u)
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		if len(args) == 0 {
-			latest, err := s.ledger.Runs(c.Context(), "", 1)
-			if err != nil {
-				return err
-			}
-			if len(latest) == 0 {
-				u.say("no run is on record")
-				return nil
-			}
-			args = []string{string(latest[0])}
-		}
-		h, err := s.history(c.Context(), args[0])
-		if err != nil {
-			return err
+		h, err := s.named(c.Context(), args)
+		if err != nil || h.Phase == reconcile.Unopened {
+			return noRun(u, err)
 		}
 		holds, err := s.holds(c.Context())
 		if err != nil {
@@ -132,33 +126,52 @@ func showVerb(u *ui) *cobra.Command {
 		if asJSON {
 			return sayJSON(u, runDocument(h, waits))
 		}
-		u.say("%s", joinLines(storyText(h, waits, time.Now())))
+		u.page(storyText(h, waits, time.Now()))
 		return nil
 	}
 	return c
+}
+
+// named reads the run that the command line names, or the latest; where there is none it is not opened.
+func (s *site) named(ctx context.Context, args []string) (h reconcile.History, err error) {
+	if len(args) > 0 {
+		return s.history(ctx, args[0])
+	}
+	latest, err := s.ledger.Runs(ctx, "", 1)
+	if err != nil || len(latest) == 0 {
+		return h, err
+	}
+	return s.history(ctx, string(latest[0]))
+}
+
+func noRun(u *ui, err error) error {
+	if err == nil {
+		u.say("no run is on record")
+	}
+	return err
 }
 
 func logsVerb(u *ui) *cobra.Command {
 	var w which
 	var asJSON bool
 	c := &cobra.Command{
-		Use:     "logs [flags] RUN",
+		Use:     "logs [flags] [RUN]",
 		Short:   "print what a run's commands printed",
-		Long:    "print what a run's commands printed, as far as it was kept; secrets are blotted out",
+		Long:    "print what a run's commands printed, by default the latest's, as far as it was kept; secrets are blotted out",
 		Example: "  trueup logs r-7f3k2",
-		Args:    exactly(1, "one run"),
+		Args:    atMostOne("run"),
 	}
 	w.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		s, err := w.look(c.Context())
+		s, err := w.past(c.Context(), u)
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		h, err := s.history(c.Context(), args[0])
-		if err != nil {
-			return err
+		h, err := s.named(c.Context(), args)
+		if err != nil || h.Phase == reconcile.Unopened {
+			return noRun(u, err)
 		}
 		logs, err := s.ledger.Logs(c.Context(), h.Lease.Run)
 		if err != nil {
@@ -168,20 +181,14 @@ func logsVerb(u *ui) *cobra.Command {
 			return sayJSON(u, logsDocument(logs))
 		}
 		for _, l := range logs {
-			u.say("%s  %s%s", l.At.Local().Format(clockTime), l.Stream, leftOut(l.Cut))
-			u.say("    %s", strings.ReplaceAll(strings.TrimRight(l.Text, "\n"), "\n", "\n    "))
+			u.say("%s  %s", l.At.Local().Format(clockTime), l.Stream)
+			for line := range strings.Lines(l.Text) {
+				u.say("    %s", strings.TrimSuffix(line, "\n"))
+			}
 		}
 		return nil
 	}
 	return c
-}
-
-// leftOut says how much of what was printed is not there.
-func leftOut(bytes int) string {
-	if bytes == 0 {
-		return ""
-	}
-	return fmt.Sprintf("   %s left out", counted(bytes, "byte"))
 }
 
 // runJSON is what show --json prints, and history --json of each run.
@@ -249,13 +256,12 @@ type outputJSON struct {
 	At     time.Time `json:"at"`
 	Stream string    `json:"stream"`
 	Text   string    `json:"text"`
-	Cut    int       `json:"cut"` // bytes left out
 }
 
 func logsDocument(logs []reconcile.Log) logsJSON {
 	d := logsJSON{Version: 1, Logs: []outputJSON{}}
 	for _, l := range logs {
-		d.Logs = append(d.Logs, outputJSON{l.At, l.Stream, l.Text, l.Cut})
+		d.Logs = append(d.Logs, outputJSON{l.At, l.Stream, l.Text})
 	}
 	return d
 }

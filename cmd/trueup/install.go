@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,7 +35,7 @@ takes it all away again.`,
 	f := c.Flags()
 	w.flags(c)
 	f.StringVar(&i.WebGroup, "web-group", "", "the `GROUP` that may write the spool")
-	f.StringVar(&i.Hardening, "hardening", "", "the sandbox: `api`, host or none (host); trueup hardening prints it")
+	f.StringVar(&i.Hardening, "hardening", "", "the sandbox `PROFILE`: api, host or none (host); trueup hardening prints it")
 	f.BoolVar(&i.Replace, "replace", false, "put a path unit of that name that is not trueup's aside; uninstall brings it back")
 	f.BoolVar(&i.DryRun, "dry-run", false, "change nothing, only say what would change")
 	f.BoolVar(&i.NoStart, "no-start", false, "write everything, enable and start nothing")
@@ -88,7 +86,7 @@ func usualConfig(name string, user bool) string {
 func configure(ctx context.Context, w which, i *units.Installation) (*units.Manager, error) {
 	i.Name = w.name
 	if w.config != "" {
-		if err := fromConfig(w, i); err != nil {
+		if err := fromConfig(ctx, w, i); err != nil {
 			return nil, err
 		}
 		return manager(ctx, w.user)
@@ -100,7 +98,7 @@ func configure(ctx context.Context, w which, i *units.Installation) (*units.Mana
 	if w.config, err = m.InstalledConfig(w.name); err != nil {
 		err = adoptError("installing", err)
 	} else {
-		err = fromConfig(w, i)
+		err = fromConfig(ctx, w, i)
 	}
 	if err != nil {
 		m.Close()
@@ -110,14 +108,14 @@ func configure(ctx context.Context, w which, i *units.Installation) (*units.Mana
 }
 
 // fromConfig fills in what the configuration says.
-func fromConfig(w which, i *units.Installation) (err error) {
-	if i.Config, err = w.file(); err != nil {
+func fromConfig(ctx context.Context, w which, i *units.Installation) (err error) {
+	if i.Config, err = w.file(ctx); err != nil {
 		return fmt.Errorf("installing: %w", err)
 	}
-	if _, err := os.Stat(i.Config); errors.Is(err, fs.ErrNotExist) {
+	if missingFile(i.Config) {
 		return fail(exitConfig, beginWith(i.Config, w.user), "installing: there is no configuration %s", i.Config)
 	}
-	c, err := w.load()
+	c, err := w.load(ctx)
 	if err != nil {
 		return err
 	}

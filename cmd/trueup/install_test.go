@@ -23,7 +23,7 @@ func TestBeginWith(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", command, err, out)
 		}
 		w := which{config: file, name: "two", user: user}
-		c, err := w.load()
+		c, err := w.load(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -31,7 +31,7 @@ func TestBeginWith(t *testing.T) {
 			t.Errorf("it declares %+v", c.Targets)
 		}
 		var i units.Installation
-		if err := fromConfig(w, &i); err != nil {
+		if err := fromConfig(t.Context(), w, &i); err != nil {
 			t.Fatal(err)
 		}
 		if i.Config != file || i.Policy != trigger.DefaultPolicy() || !strings.HasSuffix(i.Folders.Spool, "/trueup/trueup-two/spool") ||
@@ -48,7 +48,7 @@ func TestFromConfig(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return i, fromConfig(which{config: file}, &i)
+		return i, fromConfig(t.Context(), which{config: file}, &i)
 	}
 	i, err := load("version: 1\ntrigger: {spool: /a/s, state: /a/t, floor: 1m, sweep: 10m, retry_max: 20m}\n" +
 		"state: sqlite:///a/l/x.db\noutbox: /a/o\nreport: /a/r\n")

@@ -20,7 +20,7 @@ func ledgerVerb(u *ui) *cobra.Command {
 		Short:   "check, back up, export, import or prune the ledger",
 		Long:    "check, back up, export, import or prune the ledger; docs/ledger.md says what is in it, and how a backup is restored",
 		Example: "  trueup ledger backup /var/backups/trueup-ledger.db",
-		Args:    exactly(0, "check, backup, export, import or prune"),
+		Args:    knownVerb,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(ledgerCheckVerb(u), ledgerBackupVerb(u), ledgerExportVerb(u), ledgerImportVerb(u), ledgerPruneVerb(u))
@@ -137,7 +137,7 @@ go on far above those of the export, and leases end: what was held by another le
 	w.flags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		conf, err := w.load()
+		conf, err := w.load(c.Context())
 		if err != nil {
 			return err
 		}

@@ -108,12 +108,12 @@ flags take their place once. What is open, waits for a person or may have to be 
 		Args:    exactly(0, "nothing"),
 	}
 	w.flags(c)
-	c.Flags().StringVar(&keep, "keep", "", "how long runs and finished work items are kept, such as 720h")
-	c.Flags().IntVar(&runs, "runs", 0, "how many of a target's last runs are kept, however old")
-	c.Flags().IntVar(&logs, "logs", 0, "how many MiB of logs are kept")
+	c.Flags().StringVar(&keep, "keep", "", "how long `D` runs and finished work items are kept, such as 720h")
+	c.Flags().IntVar(&runs, "runs", 0, "how many (`N`) of a target's last runs are kept, however old")
+	c.Flags().IntVar(&logs, "logs", 0, "how many `MIB` of logs are kept")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		conf, err := w.load()
+		conf, err := w.load(c.Context())
 		if err != nil {
 			return err
 		}
@@ -140,8 +140,8 @@ func overKept(c *cobra.Command, l *config.Ledger, keep string, runs, logs int) e
 	if c.Flags().Changed("logs") {
 		l.Logs = logs
 	}
-	if l.Keep < time.Hour || l.Runs < 0 || l.Logs < 1 {
-		return usageError("", "prune: want --keep of at least 1h, --runs of at least 0, --logs of at least 1")
+	if l.Keep < time.Hour || l.Runs < 0 || l.Logs < 1 || l.Logs > config.MostLogs {
+		return usageError("", "prune: want --keep of at least 1h, --runs of at least 0, --logs from 1 to %d", config.MostLogs)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"trueup/reconcile"
 )
 
 // version is set by the linker.
@@ -31,17 +33,33 @@ type told struct{ syscall.Signal }
 func (t told) Error() string      { return t.String() }
 func (told) Is(target error) bool { return target == context.Canceled }
 
-// untilTold is a context that ends when the program is told to stop.
+// untilTold is a context that ends when the program is told to stop, and its Grace when it is told again. A third signal
+// kills it.
 func untilTold() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	grace, hurry := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(reconcile.WithGrace(context.Background(), grace))
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // who stops reading what is printed does not end what is being done
 	go func() {
 		s, _ := (<-signals).(syscall.Signal)
 		cancel(told{s})
-		// Whoever asks again is not made to wait; the same keystroke may come twice, through a shell or make.
-		time.AfterFunc(time.Second, func() { signal.Stop(signals) })
+		onceMore(signals)
+		hurry()
+		time.AfterFunc(notAgain, func() { signal.Stop(signals) })
 	}()
 	return ctx
+}
+
+// notAgain is how long a signal that comes again is the same one: a keystroke may come twice, through a shell or make.
+const notAgain = time.Second
+
+// onceMore waits for another signal.
+func onceMore(signals <-chan os.Signal) {
+	<-time.After(notAgain)
+	select {
+	case <-signals:
+	default:
+	}
+	<-signals
 }

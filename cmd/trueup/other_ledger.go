@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,18 +41,12 @@ func (w *which) sameLedger(ctx context.Context, s *site, scopes []reconcile.Scop
 
 // keptElsewhere is the refusal, where the other configuration keeps a scope in another ledger.
 func keptElsewhere(ours, theirs *config.Config, file string, scopes []reconcile.Scope) error {
-	if ledgerFile(ours) == ledgerFile(theirs) {
+	held, is := contested(ours, theirs, scopes)
+	if !is {
 		return nil
 	}
-	for _, t := range theirs.Targets {
-		for _, held := range t.Target().Holds() {
-			if slices.Contains(scopes, held) {
-				return fail(exitUnsafe, "leave -c out to act on the service's ledger; --unsafe-local-lease goes on all the same",
-					"%s is kept in another ledger by the installed service: %s (%s), and here it would be %s", held, theirs.Database(), file, ours.Database())
-			}
-		}
-	}
-	return nil
+	return fail(exitUnsafe, "leave -c out to act on the service's ledger; --unsafe-local-lease goes on all the same",
+		"%s is kept in another ledger by the installed service: %s (%s), and here it would be %s", held, theirs.Database(), file, ours.Database())
 }
 
 // ledgerFile is the configuration's database by the one name that it has.

@@ -98,6 +98,9 @@ func resumeVerb(u *ui) *cobra.Command {
 
 func (o *workOptions) resume(ctx context.Context, u *ui, s *site, key reconcile.Key) error {
 	item, err := s.ledger.Item(ctx, reconcile.PauseID(key))
+	if errors.Is(err, reconcile.ErrUnreadable) {
+		return o.refusal(reconcile.WorkOrder{Item: reconcile.PauseID(key)}, err)
+	}
 	if errors.Is(err, reconcile.ErrNoItem) || err == nil && item.State == reconcile.WorkDone {
 		return fail(exitNeeds, "trueup status"+o.again()+" says what keeps it", "resuming %s: it is not paused", key)
 	}

@@ -25,12 +25,14 @@ type place struct {
 // units, and its environment may name the folders.
 type where struct {
 	unit                 string
+	name                 string // of one of trueup's own services, in place of its unit
 	user                 bool
 	spool, state, outbox string
 }
 
 func (w *where) unitFlags(c *cobra.Command) {
 	c.Flags().StringVar(&w.unit, "unit", "", "the adopted `UNIT`; may be left out when there is only one")
+	c.Flags().StringVar(&w.name, "name", "", "in place of a unit, an instance `NAME` of trueup's own: trueup-NAME.service")
 	c.Flags().BoolVar(&w.user, "user", false, "a unit of your own systemd --user")
 }
 
@@ -61,11 +63,15 @@ func fromEnvironment(c *cobra.Command, names ...string) error {
 	return nil
 }
 
+// foldersGiven tells whether the command line names folders.
+func foldersGiven(c *cobra.Command) bool {
+	return c.Flags().Changed("spool") || c.Flags().Changed("state") || c.Flags().Changed("outbox")
+}
+
 // byFolders tells whether folders were named, and makes them absolute. A unit that was named outdoes the environment.
 func (w *where) byFolders(c *cobra.Command) (bool, error) {
-	given := c.Flags().Changed("spool") || c.Flags().Changed("state") || c.Flags().Changed("outbox")
 	if w.unit != "" || w.user {
-		if given {
+		if foldersGiven(c) {
 			return false, usageError("name the unit or its folders", "%s: both a unit and folders are given", c.Name())
 		}
 		return false, nil
@@ -94,6 +100,12 @@ func (w *where) byFolders(c *cobra.Command) (bool, error) {
 
 // one finds the one place that is meant.
 func (w *where) one(ctx context.Context, c *cobra.Command) (place, error) {
+	if w.name != "" {
+		if w.unit != "" {
+			return place{}, usageError("name one of them", "%s: both a unit and an instance are given", c.Name())
+		}
+		w.unit = "trueup-" + w.name + ".service"
+	}
 	byFolders, err := w.byFolders(c)
 	if err != nil {
 		return place{}, err
@@ -126,7 +138,7 @@ func pick(verb string, places []place, unit string, user bool) (place, error) {
 		return place{}, fail(exitConfig, "trueup adopt"+manager+" UNIT.service"+elsewhere+", or name the folders: --spool DIR --outbox DIR",
 			"%s: no unit is adopted here", verb)
 	case unit != "":
-		return place{}, fail(exitConfig, "trueup adopt"+manager+" "+quoted(unit)+"; adopted here: "+list(names),
+		return place{}, usageError("trueup adopt"+manager+" "+quoted(unit)+"; adopted here: "+list(names),
 			"%s: %s is not adopted", verb, unit)
 	case len(places) > 1:
 		return place{}, usageError("trueup "+verb+manager+" --unit "+quoted(names[0]),

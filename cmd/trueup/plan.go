@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -51,6 +52,8 @@ type planJSON struct {
 	Run      reconcile.RunID `json:"run,omitempty"`      // that holds them back already
 	Rejected string          `json:"rejected,omitempty"` // who does not want what waits
 	Error    string          `json:"error,omitempty"`
+
+	stack []byte // of a panic
 }
 
 type plansJSON struct {
@@ -88,6 +91,11 @@ func plans(ctx context.Context, u *ui, w which, target string, exitCode, asJSON 
 		if !asJSON && (d.Error != "" || len(d.Changes) > 0 || target != "") {
 			shown++
 			d.show(u)
+		}
+		if d.stack != nil {
+			for line := range strings.Lines(string(d.stack)) {
+				u.note("%s", strings.TrimSuffix(line, "\n"))
+			}
 		}
 	}
 	switch {
@@ -135,7 +143,11 @@ func (s *site) previews(ctx context.Context, targets []reconcile.Target, known m
 
 func planDocument(key reconcile.Key, o plan.Outlook, err error) planJSON {
 	if err != nil {
-		return planJSON{Target: key, Changes: reconcile.Plan{}, Waiting: []string{}, Later: []string{}, Error: err.Error()}
+		d := planJSON{Target: key, Changes: reconcile.Plan{}, Waiting: []string{}, Later: []string{}, Error: err.Error()}
+		if p, panicked := errors.AsType[*reconcile.PanicError](err); panicked {
+			d.stack = p.Stack
+		}
+		return d
 	}
 	return planJSON{Target: key, Changes: append(reconcile.Plan{}, o.Plan...), Waiting: idsOf(o.Wait), Later: idsOf(o.Later),
 		Why: o.Why, Run: o.Run, Rejected: o.Rejected}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"trueup/reconcile"
 )
@@ -13,7 +12,7 @@ func (d planJSON) show(u *ui) {
 		u.marked(red, "error: ", fmt.Sprintf("%s: %s", d.Target, oneLineOf(d.Error)))
 		return
 	}
-	u.say("%s", joinLines(planText(d)))
+	u.page(planText(d))
 }
 
 // planText shows what a tick would do, removals last and all of them.
@@ -56,5 +55,3 @@ func planText(d planJSON) (lines []string) {
 	}
 	return append(lines, sum)
 }
-
-func joinLines(lines []string) string { return strings.Join(lines, "\n") }

@@ -16,7 +16,7 @@ import (
 )
 
 // Two sweeps and a tick at once, from three processes, over and over (B4): none meets a locked database, no change is
-// applied twice, and who finds the target taken says by whom, and leaves it to the holder (LCK-06, SQL-01).
+// applied twice, and who finds the target taken says by whom, and leaves it to the holder (LCK-06, LCK-07, SQL-01).
 func TestThreeProcesses(t *testing.T) {
 	program := programs(t) + "/trueup"
 	dir := t.TempDir()

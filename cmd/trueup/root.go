@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -33,7 +34,7 @@ example:
 {{.Example}}{{end}}
 {{- if .HasAvailableSubCommands}}
 
-trueup VERB --help says more{{end}}
+{{.CommandPath}} VERB --help says more{{end}}
 
 `
 
@@ -61,9 +62,9 @@ func newRoot(u *ui) *cobra.Command {
 		return usageError("see "+c.CommandPath()+" --help", "%s: %w", c.Name(), err)
 	})
 	root.AddCommand(
-		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), sweepVerb(u), tickVerb(u), pauseVerb(u), resumeVerb(u), workVerb(u), approveVerb(u), rejectVerb(u),
+		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), dumpVerb(u), sweepVerb(u), tickVerb(u), pauseVerb(u), resumeVerb(u), workVerb(u), approveVerb(u), rejectVerb(u),
 		historyVerb(u), showVerb(u), logsVerb(u), configVerb(u), ledgerVerb(u),
-		adoptVerb(u), unadoptVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u),
+		adoptVerb(u), unadoptVerb(u), healVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u), alarmsVerb(u),
 		doctorVerb(u), hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
@@ -74,15 +75,30 @@ func newRoot(u *ui) *cobra.Command {
 	return root
 }
 
+// durationFlag is DurationVar, and has the help show the default as people write it: 24h, and not 24h0m0s.
+func durationFlag(c *cobra.Command, to *time.Duration, name string, value time.Duration, usage string) {
+	c.Flags().DurationVar(to, name, value, usage)
+	text := value.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-len("0s")]
+		}
+	}
+	c.Flags().Lookup(name).DefValue = text
+}
+
 // knownVerb refuses what is no verb, and says which one was probably meant.
 func knownVerb(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	c.SuggestionsMinimumDistance = 2
-	hint := "trueup --help lists the verbs"
+	hint := c.CommandPath() + " --help lists the verbs"
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf("did you mean %s?", strings.Join(near, " or "))
+	}
+	if c.HasParent() {
+		return usageError(hint, "%s: unknown verb %q", c.Name(), args[0])
 	}
 	return usageError(hint, "unknown verb %q", args[0])
 }

@@ -33,6 +33,7 @@ func rules() []rule {
 			return ""
 		}},
 		{"trigger", "runs", facts.needsOfFailures, func(f facts) string { return "it does not fail again and again; " + f.lastSuccess() }},
+		{"trigger", "stale", facts.needsOfStale, facts.wellStale},
 		{"trigger", "hanging", facts.needsOfHanging, say("no run goes on for too long")},
 		{"trigger", "requests", facts.needsOfRequests, say("no request waits for too long")},
 		{"folders", "spool", facts.needsOfSpool, func(f facts) string { return f.folders.Spool }},

@@ -14,11 +14,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"trueup/reconcile"
 	"trueup/reconcile/trigger"
 )
 
-// killAfter is how long a run that was told to stop has to do so.
-const killAfter = 10 * time.Second
+// killAfter is how long a run that was told to stop has to do so. A sweep, which gives its commands time of their own and then
+// its leases back, must have more than that: it is the time that its unit has too.
+const killAfter = 30 * time.Second
 
 // A runner runs the command of trueup watch: one process group a run, which never outlives its watch.
 type runner struct {
@@ -54,8 +56,8 @@ func (r runner) run(ctx context.Context, claim trigger.Claim) error {
 	return err
 }
 
-// runGroup starts a command below a keeper, in a group of its own, and sees that nothing of the group is left: when the
-// command has ended, when the context has, or when this process is killed.
+// runGroup starts a command below a keeper, in a group of its own, and sees that nothing of it is left, in the group or out
+// of it: when the command has ended, when the context has, or when this process is killed.
 func runGroup(ctx context.Context, command []string, input *os.File, env ...string) error {
 	// Pdeathsig is sent when the thread that started the keeper ends, so that thread must last as long.
 	runtime.LockOSThread()
@@ -83,7 +85,13 @@ func runGroup(ctx context.Context, command []string, input *os.File, env ...stri
 		_ = unix.Kill(group, unix.SIGTERM)
 		select {
 		case <-ended:
+		case <-reconcile.Grace(ctx).Done(): // the session is lost, say: somebody else may be writing soon
 		case <-time.After(killAfter):
+		}
+		_ = unix.Kill(keeper.Process.Pid, endAll) // it alone reaches what has left the group
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // somebody has stopped it
 		}
 	}
 	// The keeper is not yet reaped, so the number is still the group's.

@@ -28,16 +28,15 @@ func storyText(h reconcile.History, waits bool, now time.Time) (lines []string) 
 		if opening, ok := e.Fact.(reconcile.Leased); ok {
 			at = opening.Since // it is recorded with the first thing worth telling
 		}
-		if hold, ok := e.Fact.(reconcile.HeldBack); ok { // nothing that is to be approved is folded
-			for i, c := range h.Waiting() {
-				if i > 0 {
-					said += "\n" + strings.Repeat(" ", 28)
-				}
-				said += string(c.Op) + " " + oneLineOf(c.Text)
-			}
-			said += ": " + hold.Why
+		var further []string
+		if hold, ok := e.Fact.(reconcile.HeldBack); ok {
+			all := heldLines(h, hold)
+			said, further = all[0], all[1:]
 		}
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-10s  %s", at.Local().Format(clockTime), word, said), " "))
+		for _, line := range further {
+			lines = append(lines, strings.Repeat(" ", 28)+line)
+		}
 	}
 	switch {
 	case h.Phase == reconcile.Running:
@@ -47,6 +46,18 @@ func storyText(h reconcile.History, waits bool, now time.Time) (lines []string) 
 	case h.Hold != nil && h.Approval == nil && h.Verdict == nil:
 		lines = append(lines, "  what it held back waits no more")
 	}
+	return lines
+}
+
+// heldLines name what is to be approved, a line each: nothing of it is folded.
+func heldLines(h reconcile.History, hold reconcile.HeldBack) (lines []string) {
+	for _, c := range h.Waiting() {
+		lines = append(lines, string(c.Op)+" "+oneLineOf(c.Text))
+	}
+	if lines == nil {
+		lines = []string{""}
+	}
+	lines[len(lines)-1] += ": " + hold.Why
 	return lines
 }
 
@@ -88,7 +99,11 @@ func tell(h reconcile.History, waits bool, fact reconcile.Fact) (word, said stri
 	case reconcile.Approved:
 		return "approved", fmt.Sprintf("by %s, until %s", f.By, f.Until.Local().Format(time.DateTime))
 	case reconcile.Rejected:
-		return "rejected", strings.TrimSuffix("by "+f.By+": "+f.Reason, ": ")
+		said = strings.TrimSuffix("by "+f.By+": "+f.Reason, ": ")
+		if f.Done > 0 {
+			said += fmt.Sprintf("   after %s done", wasText(f.Done))
+		}
+		return "rejected", said
 	}
 	return fmt.Sprintf("%T", fact), ""
 }

@@ -9,10 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/spf13/cobra"
-
 	"trueup/reconcile"
-	"trueup/reconcile/command"
 	"trueup/reconcile/config"
 	"trueup/reconcile/plan"
 	"trueup/reconcile/policy"
@@ -20,45 +17,11 @@ import (
 	"trueup/reconcile/trigger"
 )
 
-// which is the command line's way to name an installation of the reconciler: its configuration.
-type which struct {
-	config string
-	name   string
-	user   bool
-}
-
-func (w *which) flags(c *cobra.Command) {
-	c.Flags().StringVarP(&w.config, "config", "c", "", "the configuration `FILE` (/etc/trueup/trueup.yaml; with --user: ~/.config/trueup/trueup.yaml)")
-	instanceFlags(c, &w.name, &w.user)
-}
-
-// file is the configuration that is meant.
-func (w *which) file() (string, error) {
-	if w.config == "" {
-		return usualConfig(w.name, w.user), nil
-	}
-	return filepath.Abs(w.config)
-}
-
-// load reads the configuration.
-func (w *which) load() (*config.Config, error) {
-	file, err := w.file()
-	if err != nil {
-		return nil, err
-	}
-	return loadConfig(file, w.name, w.user)
-}
-
 // A site is an installation as its configuration declares it, with everything wired together.
 type site struct {
 	*config.Config
 	ledger *sqlite.Store
 	engine reconcile.Reconciler
-}
-
-// kinds makes the settings of each kind.
-func kinds() config.Kinds {
-	return config.Kinds{"command": func() any { return new(command.Settings) }}
 }
 
 func configOptions(name string, user bool) (config.Options, error) {
@@ -105,53 +68,40 @@ func (w *which) act(ctx context.Context, holder string) (*site, error) {
 	return w.wire(ctx, sqlite.Options{Holder: holder, Existing: true})
 }
 
-// look wires it up to read. Where there is no ledger yet the site comes without one, beside an error that matches
-// fs.ErrNotExist.
+// look wires it up to read. Where the ledger cannot be opened the site comes without one, beside the error, which matches
+// fs.ErrNotExist where there is none yet. Without a site the configuration is at fault.
 func (w *which) look(ctx context.Context) (*site, error) {
 	return w.wire(ctx, sqlite.Options{ReadOnly: true})
 }
 
 func (w *which) wire(ctx context.Context, o sqlite.Options) (*site, error) {
-	c, err := w.load()
+	c, err := w.load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o.Logs = logQuota(c)
-	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Parallel: c.Parallel, Owner: c.Trigger.State, Keep: retention(c)}}
+	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Uptime: trigger.SystemClock{}.Now, Parallel: c.Parallel, Owner: c.Trigger.State, Keep: retention(c)}}
 	if s.ledger, err = sqlite.Open(ctx, c.Database(), o); err != nil {
+		s.ledger = nil
 		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return s, err
 		}
 		hint := "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger"
 		if !o.ReadOnly && !o.Existing {
 			hint = "trueup install makes the folders; by hand: install -d -m 700 " + quoted(filepath.Dir(c.Database()))
 		}
-		s.ledger, err = nil, fail(exitConfig, hint, "%w", err)
+		err = fail(exitConfig, hint, "%w", err)
 	}
 	s.engine.Ledger, s.engine.Archive, s.engine.Trigger = s.ledger, s.ledger, spool(c.Trigger.Spool)
 	read := policy.NewReader(ctx, http.DefaultTransport)
+	if !o.ReadOnly {
+		read.KeepCopies(filepath.Join(c.Trigger.State, "policies"))
+	}
 	for _, t := range c.Targets {
 		s.engine.Targets = append(s.engine.Targets, t.Target())
 		s.engine.Tickers[t.Key()] = ticker(t, read)
 	}
 	return s, err
-}
-
-// A ticker that tells what it would do.
-type tickerWithPreview interface {
-	reconcile.Ticker
-	plan.Preview
-}
-
-// ticker makes what ticks a target: its kind, behind the breaker.
-func ticker(t config.Target, read *policy.Reader) tickerWithPreview {
-	breaker := plan.Breaker{Removals: t.Breaker.Removals, Fraction: t.Breaker.Fraction}
-	switch settings := t.Settings.(type) {
-	case *command.Settings:
-		return plan.New(command.New(*settings), read, plan.Options[command.Seen]{Policy: t.Policy, Breaker: breaker,
-			Size: func(seen command.Seen) int { return seen.Size }})
-	}
-	panic(fmt.Sprintf("the kind %q has settings and no ticker", t.Kind))
 }
 
 func (s *site) close() error {
@@ -189,7 +139,7 @@ func (s *site) declared(name string) (reconcile.Target, error) {
 			return t, nil
 		}
 	}
-	return reconcile.Target{}, fail(exitConfig, "trueup status lists the targets", "%s is not declared", key)
+	return reconcile.Target{}, usageError("trueup status lists the targets", "%s is not declared", key)
 }
 
 // holderName says which process this is, for people who meet its leases.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -34,7 +33,7 @@ part, as one object for one unit, and as {"version": 1, "units": [...]} for seve
 	w.spoolFlag(c)
 	w.stateFlag(c)
 	w.outboxFlag(c)
-	c.Flags().StringVarP(&conf, "config", "c", "", "the targets of a configuration `FILE`, and its trigger")
+	c.Flags().StringVarP(&conf, "config", "c", "", "the targets of a configuration `FILE`, and its trigger (with --name: /etc/trueup/NAME.yaml)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		chosen, all, err := w.several(c.Context(), c, conf)
@@ -60,11 +59,11 @@ part, as one object for one unit, and as {"version": 1, "units": [...]} for seve
 
 // several finds the places to report on, and all that there are.
 func (w *where) several(ctx context.Context, c *cobra.Command, conf string) (chosen, all []place, err error) {
-	if conf != "" {
-		if conf, err = filepath.Abs(conf); err != nil {
-			return nil, nil, err
+	if conf != "" || w.name != "" {
+		if w.unit != "" || foldersGiven(c) {
+			return nil, nil, usageError("name one of them", "%s: a configuration is given, and a unit or folders too", c.Name())
 		}
-		p, err := (&which{config: conf, user: w.user}).ofConfig(ctx)
+		p, err := (&which{config: conf, name: w.name, user: w.user}).ofConfig(ctx)
 		return []place{p}, nil, err
 	}
 	byFolders, err := w.byFolders(c)
@@ -101,7 +100,7 @@ func look(ctx context.Context, chosen, all []place) (reports []facts, err error)
 
 func show(u *ui, reports []facts, asJSON bool) error {
 	if !asJSON {
-		u.say("%s", strings.Join(statusText(reports), "\n"))
+		u.page(statusText(reports))
 		return nil
 	}
 	return sayJSON(u, statusDocument(reports))

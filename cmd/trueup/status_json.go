@@ -16,6 +16,7 @@ type statusJSON struct {
 	Needs       []finding   `json:"needs"`    // a person is needed when there are any
 	Warnings    []string    `json:"warnings"` // worth changing
 	Notes       []string    `json:"notes"`    // set right by itself within the last day
+	Alarms      []alarmJSON `json:"alarms"`   // that stand, as the last look of trueup alarms found it
 	// Reconciler is what is known of each target, where the service is trueup's own.
 	Reconciler []standingJSON `json:"reconciler,omitempty"`
 	// Work are the work items that hold scopes.
@@ -47,15 +48,16 @@ type standingJSON struct {
 	Owed        bool            `json:"owed"`
 	Failures    int             `json:"failures"`
 	NotBefore   *time.Time      `json:"not_before"`
+	Next        *time.Time      `json:"next"` // null where it is no matter of time, or nobody knows
 	Note        string          `json:"note,omitempty"`
 	Run         reconcile.RunID `json:"run,omitempty"`
 	// ReservedBy is the work item that keeps it from being ticked.
 	ReservedBy reconcile.ItemID `json:"reserved_by,omitempty"`
 }
 
-func standingDocument(s reconcile.Standing) standingJSON {
-	return standingJSON{s.Target, stateWord(s), instant(s.Since), instant(s.CoveredAt), instant(s.Ticked), s.Owed(), s.Failures,
-		instant(s.NotBefore), s.Report.Note, s.Report.Run, ""}
+func standingDocument(s reconcile.Standing, next schedule) standingJSON {
+	return standingJSON{s.Target, stateWord(s), instant(since(s)), instant(s.CoveredAt), instant(s.Ticked), s.Owed(), s.Failures,
+		instant(s.NotBefore), instant(next.of(s)), s.Report.Note, s.Report.Run, ""}
 }
 
 // unitsJSON is what it prints of several.
@@ -81,12 +83,13 @@ func document(f facts) statusJSON {
 		Needs:    append([]finding{}, f.needs()...), // never null
 		Warnings: append([]string{}, f.warnings()...),
 		Notes:    append([]string{}, f.notes()...),
+		Alarms:   alarmDocuments(f.alarms),
 	}
 	if f.site != nil {
 		for _, s := range f.site.standings {
-			shown := standingDocument(s)
+			shown := standingDocument(s, f.next())
 			if i, reserved := f.site.reserved[s.Target]; reserved {
-				shown.State, shown.ReservedBy = reconcile.Elsewhere, i.ID
+				shown.State, shown.ReservedBy, shown.Next = reconcile.Elsewhere, i.ID, nil
 			}
 			d.Reconciler = append(d.Reconciler, shown)
 		}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"trueup/reconcile"
 	"trueup/reconcile/plan"
+	"trueup/reconcile/publish"
 	"trueup/reconcile/trigger"
+	"trueup/units"
 )
 
 // siteFacts is what is known of the targets behind a trigger.
@@ -23,23 +26,30 @@ type siteFacts struct {
 	items     []reconcile.Item // work items that hold scopes
 	reserved  map[reconcile.Key]reconcile.Item
 	holds     map[reconcile.Key]plan.Hold // what waits for approval
-	folders   trigger.Folders             // as the configuration has them
+	declared  bool                        // the configuration could be read
+	folders   trigger.Folders             // as it has them
+	written   []string                    // folders that sweeps write beside those
 	err       error                       // the configuration or the ledger cannot be read
 }
 
 // lookAtSite reads what is known of the targets.
-func lookAtSite(ctx context.Context, w which, flags string) *siteFacts {
-	f := &siteFacts{which: w, flags: flags}
+func lookAtSite(ctx context.Context, w which) *siteFacts {
+	f := &siteFacts{which: w, flags: w.named()}
 	s, err := w.look(ctx)
-	if err != nil {
-		if s == nil || !errors.Is(err, fs.ErrNotExist) {
-			f.err = err
-			return f
-		}
-		err = nil // nothing was swept yet
+	if s == nil {
+		f.err = err
+		return f
 	}
 	defer s.close()
-	f.folders = s.folders()
+	f.declared, f.folders = true, s.folders()
+	f.written = []string{filepath.Dir(s.Database())}
+	if s.Report != "" {
+		f.written = append(f.written, s.Report)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where there is none, nothing was swept yet
+		f.err = err
+		return f
+	}
 	known, err := s.known(ctx)
 	if err == nil && s.ledger != nil {
 		if f.leases, err = s.ledger.Leases(ctx); err == nil {
@@ -62,33 +72,40 @@ func lookAtSite(ctx context.Context, w which, flags string) *siteFacts {
 // siteOf finds the reconciler behind a trigger: trueup install has noted its configuration in the service.
 func siteOf(ctx context.Context, p place) *siteFacts {
 	if p.config != nil {
-		return lookAtSite(ctx, *p.config, " -c "+quoted(p.config.config))
+		return lookAtSite(ctx, *p.config)
 	}
-	name, ours := strings.CutPrefix(strings.TrimSuffix(p.unit, ".service"), "trueup")
-	if !ours || name != "" && !strings.HasPrefix(name, "-") {
-		return nil
-	}
-	name = strings.TrimPrefix(name, "-")
 	m, err := manager(ctx, p.user)
 	if err != nil {
 		return nil // who looks at the trigger has met the same
 	}
 	defer m.Close()
+	if w, ours := installedAs(m, p.unit, p.user); ours {
+		return lookAtSite(ctx, w)
+	}
+	return nil
+}
+
+// installedAs is the installation whose service trueup install made.
+func installedAs(m *units.Manager, unit string, user bool) (w which, ours bool) {
+	name, ours := instanceOf(unit)
+	if !ours {
+		return w, false
+	}
 	file, err := m.InstalledConfig(name)
 	if err != nil || file == "" {
-		return nil
+		return w, false
 	}
-	flags := ""
-	if name != "" {
-		flags += " --name " + name
+	w = which{name: name, user: user}
+	if file != usualConfig(name, user) {
+		w.config = file
 	}
-	if p.user {
-		flags += " --user"
-	}
-	if file != usualConfig(name, p.user) {
-		flags = " -c " + quoted(file) + flags
-	}
-	return lookAtSite(ctx, which{config: file, name: name, user: p.user}, flags)
+	return w, true
+}
+
+// instanceOf is the name of the instance whose service that is, by the unit's name alone.
+func instanceOf(unit string) (name string, ours bool) {
+	name, ours = strings.CutPrefix(strings.TrimSuffix(unit, ".service"), "trueup")
+	return strings.TrimPrefix(name, "-"), ours && (name == "" || strings.HasPrefix(name, "-"))
 }
 
 // needs is what a person has to deal with among the targets of the trigger with these folders.
@@ -97,9 +114,17 @@ func (f *siteFacts) needs(installed trigger.Folders) []finding {
 		return nil
 	}
 	if f.err != nil {
-		return []finding{{"broken: " + oneLine(f.err), "trueup check" + f.flags}}
+		return []finding{{"broken: " + oneLine(f.err), f.look()}}
 	}
 	return slices.Concat(f.moved(installed), f.troubled(), f.unattended())
+}
+
+// look is the command that says all that is wrong where something cannot be read.
+func (f *siteFacts) look() string {
+	if f.declared {
+		return "trueup ledger check" + f.flags
+	}
+	return "trueup check" + f.flags
 }
 
 // moved tells that the trigger's folders are no longer those of the configuration.
@@ -111,27 +136,43 @@ func (f *siteFacts) moved(installed trigger.Folders) []finding {
 }
 
 // troubled are the targets that wait for a person.
-func (f *siteFacts) troubled() (found []finding) {
+func (f *siteFacts) troubled() []finding { return findingsOf(f.snags()) }
+
+// A snag is a finding about a target or a work item, and the name of the alarm that it raises.
+type snag struct {
+	alarm, about string
+	finding
+}
+
+func findingsOf(snags []snag) (found []finding) {
+	for _, t := range snags {
+		found = append(found, t.finding)
+	}
+	return found
+}
+
+func (f *siteFacts) snags() (found []snag) {
 	for _, s := range f.standings {
 		r := s.Report
 		do := fmt.Sprintf("trueup show%s %s", f.flags, r.Run)
 		if h, waits := f.holds[s.Target]; waits {
-			found = append(found, finding{fmt.Sprintf("held: %s: %s", s.Target, oneLineOf(h.Why)),
-				fmt.Sprintf("trueup show%s %s · trueup approve%s %s", f.flags, h.Run, f.flags, h.Run)})
+			found = append(found, snag{publish.Held, string(s.Target), finding{fmt.Sprintf("held: %s: %s", s.Target, oneLineOf(h.Why)),
+				fmt.Sprintf("trueup show%s %s · trueup approve%s %s", f.flags, h.Run, f.flags, h.Run)}})
 		}
 		if (r.State == reconcile.Failing || r.State == reconcile.Uncertain) && s.Failures >= manyFailures {
-			found = append(found, finding{fmt.Sprintf("%s: %s: %s (%d times)", r.State, s.Target, oneLineOf(r.Note), s.Failures), do})
+			found = append(found, snag{publish.Failing, string(s.Target),
+				finding{fmt.Sprintf("%s: %s: %s (%d times)", r.State, s.Target, oneLineOf(r.Note), s.Failures), do}})
 		}
 	}
 	return found
 }
 
 // table is the targets, with who holds one now.
-func (f *siteFacts) table(now time.Time) []string {
+func (f *siteFacts) table(next schedule, now time.Time) []string {
 	if f == nil || len(f.standings) == 0 {
 		return nil
 	}
-	lines := append([]string{""}, targetsText(f.seen(now), f.leases, now)...)
+	lines := append([]string{""}, f.targetsText(next, now)...)
 	if len(f.items) > 0 {
 		lines = append(append(lines, ""), itemsText(f.items, now)...)
 	}
@@ -140,7 +181,7 @@ func (f *siteFacts) table(now time.Time) []string {
 
 // ofConfig is the trigger that a configuration names: the adopted unit with those folders, or the folders by themselves.
 func (w *which) ofConfig(ctx context.Context) (place, error) {
-	c, err := w.load()
+	c, err := w.load(ctx)
 	if err != nil {
 		return place{}, err
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"trueup/reconcile"
+	"trueup/reconcile/plan"
 	"trueup/reconcile/trigger"
 	"trueup/units"
 )
@@ -67,6 +69,7 @@ var statusCases = []struct {
 	{"well", 0, func(*facts) {}},
 	{"floor", 0, func(f *facts) { f.state.Settled.Finished = before(18 * time.Second) }},
 	{"never-ran", 0, func(f *facts) {
+		f.systemd.Path.Since = noon.Add(-10 * time.Second)
 		f.state, f.shown = trigger.State{}, trigger.Status{Version: 1, Epoch: "E", State: trigger.Idle}
 	}},
 	{"running", 0, func(f *facts) {
@@ -76,7 +79,8 @@ var statusCases = []struct {
 	}},
 	{"retrying", 0, func(f *facts) { f.shown.State, f.state.Claim = trigger.Failing, claim(1, 12*time.Second) }},
 	{"failing", 1, func(f *facts) {
-		f.shown.State, f.state.Claim, f.systemd.Service.Result = trigger.Failing, claim(4, 70*time.Second), "exit-code"
+		f.shown.State, f.state.Claim = trigger.Failing, claim(4, 70*time.Second)
+		f.serve("activating", "start-pre", time.Minute) // the gate of the next attempt waits, which clears the last one's result
 	}},
 	{"third-attempt", 0, func(f *facts) { // two have failed
 		f.shown.State, f.state.Claim = trigger.Running, claim(3, 5*time.Second)
@@ -165,7 +169,50 @@ var statusCases = []struct {
 	}},
 	{"user", 1, func(f *facts) { f.user, f.systemd.Path.Active, f.systemd.Path.Result = true, "failed", "resources" }},
 	{"watch", 0, func(f *facts) { f.unit, f.systemd, f.policy, f.watch = "", nil, trigger.Policy{}, watchOn }},
+	{"targets", 3, targets},
+	{"targets-in-wait", 3, func(f *facts) {
+		targets(f)
+		f.shown.State, f.asked = trigger.Waiting, noon.Add(-5*time.Second)
+		f.state.Settled.Finished = before(18 * time.Second)
+		f.serve("activating", "start-pre", 5*time.Second)
+	}},
+	{"targets-in-run", 3, func(f *facts) {
+		targets(f)
+		f.shown.State, f.state.Claim = trigger.Running, claim(1, 5*time.Second)
+		f.serve("activating", "start", 5*time.Second)
+	}},
 	{"watch-stopped", 1, func(f *facts) { f.unit, f.systemd, f.policy, f.watch = "", nil, trigger.Policy{}, watchOff }},
+}
+
+// targets are one in each state.
+func targets(f *facts) {
+	f.unit = "trueup.service"
+	ok := reconcile.Report{State: reconcile.OK}
+	standing := func(name string, r reconcile.Report, covered time.Duration) reconcile.Standing {
+		return reconcile.Standing{Target: reconcile.Key("command:" + name), Report: r, Since: noon.Add(-3 * time.Hour), Asked: 7, Covered: 9,
+			CoveredAt: noon.Add(-covered), Ticked: noon.Add(-12 * time.Second)}
+	}
+	owed := func(s reconcile.Standing, reason string) reconcile.Standing {
+		s.Asked, s.AskedAt, s.Reason = 11, noon.Add(-5*time.Second), reason
+		return s
+	}
+	limited := owed(standing("api", reconcile.Report{State: reconcile.Limited, Note: "429"}, time.Hour), "")
+	limited.NotBefore = noon.Add(20 * time.Minute)
+	failing := owed(standing("git", reconcile.Report{State: reconcile.Failing, Note: "import acme/site: 422", Run: "r-9c2d0"}, 9*time.Minute), "")
+	failing.Failures = 3
+	f.site = &siteFacts{folders: f.folders, flags: " --name lab", standings: []reconcile.Standing{
+		standing("proxy", ok, 12*time.Second), owed(standing("web", ok, 12*time.Second), "asked by claim 12 for everything"),
+		owed(reconcile.Standing{Target: "command:new"}, "asked by claim 12 for everything"),
+		{Target: "command:newer"}, failing, limited,
+		owed(standing("team", reconcile.Report{State: reconcile.Held, Note: "41 removals of 98, more than 25 %", Run: "r-7f3k2"}, 2*time.Hour), ""),
+		owed(standing("site", ok, time.Hour), "asked by claim 11 by name"), standing("disk", ok, time.Hour),
+	}}
+	f.site.holds = map[reconcile.Key]plan.Hold{"command:team": {Target: "command:team", Run: "r-7f3k2", Why: "41 removals of 98, more than 25 %"}}
+	f.site.leases = []reconcile.Lease{{Target: "command:site", Holder: "tick on host-b, pid 7", Until: noon.Add(10 * time.Minute)}}
+	item := reconcile.Item{ID: "swap-disk", State: reconcile.Blocked, Scopes: []reconcile.Scope{"command:disk"}, Since: noon.Add(-time.Hour)}
+	item.Session.Holder = "ada"
+	f.site.items = []reconcile.Item{item}
+	f.site.reserved = map[reconcile.Key]reconcile.Item{"command:disk": item}
 }
 
 func TestStatusText(t *testing.T) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"trueup/reconcile/trigger"
@@ -47,13 +48,14 @@ func (f facts) page() (lines []string) {
 		lines = append(lines, fmt.Sprintf("claim    %d for %s, attempt %d, %s", c.N, wanted(*c), c.Attempt, ago(c.Claimed, f.now)))
 	}
 	lines = append(lines, coveredLine(f.published(), f.now))
+	lines = append(lines, f.alarmLines()...)
 	for _, note := range f.notes() {
 		lines = append(lines, "note     "+note)
 	}
 	for _, warning := range f.warnings() {
 		lines = append(lines, "warning: "+warning)
 	}
-	return append(lines, f.site.table(f.now)...)
+	return append(lines, f.site.table(f.next(), f.now)...)
 }
 
 // wanted is what a claim is for.
@@ -129,10 +131,8 @@ func (f facts) runs() (word string, details []string) {
 		return "running", nil
 	case trigger.Failing:
 		word = "failing"
-		if c := f.state.Claim; c != nil && f.policy.Floor > 0 && c.Boot == f.boot {
-			if left := f.policy.Backoff(c.Attempt) - (f.uptime - c.At); left > 0 {
-				details = append(details, "run again within "+span(left))
-			}
+		if left := f.backoffLeft(); left > 0 {
+			details = append(details, "run again within "+span(left))
 		}
 		return word, append(details, f.lastSuccess())
 	case trigger.Waiting:
@@ -150,4 +150,31 @@ func (f facts) runs() (word string, details []string) {
 		details = append(details, floor)
 	}
 	return word, details
+}
+
+// backoffLeft is how long the gate still waits after a failure, at most.
+func (f facts) backoffLeft() time.Duration {
+	c := f.state.Claim
+	if c == nil || f.policy.Floor == 0 || c.Boot != f.boot {
+		return 0
+	}
+	return max(0, f.policy.Backoff(c.Attempt)-(f.uptime-c.At))
+}
+
+// next is when the next run begins that ticks what is owed, and the next one that ticks everything, if nothing is asked for
+// meanwhile; zero where nobody knows.
+func (f facts) next() (next schedule) {
+	if f.systemd != nil {
+		next.sweep = f.systemd.nextSweep()
+	}
+	next.run = next.sweep
+	switch phase := f.phase(); {
+	case phase == trigger.Running:
+		next.run = f.now
+	case phase == trigger.Waiting:
+		next.run = f.now.Add(f.floorLeft())
+	case phase == trigger.Failing && f.backoffLeft() > 0:
+		next.run = f.now.Add(f.backoffLeft())
+	}
+	return next
 }

@@ -48,6 +48,12 @@ somebody else is no failure, and stays owed.`,
 			return err
 		}
 		defer s.close()
+		err = s.ledger.TellLoss(c.Context(), func(last reconcile.Fence) {
+			u.warning("the ledger was gone, and a new one is made: what was paused and reserved in it is no longer, and numbers go on after %d; a backup can be restored, see docs/ledger.md", last)
+		})
+		if err != nil {
+			return err
+		}
 		if state != "" && state != s.Trigger.State {
 			return fail(exitConfig, "trueup install makes the service follow the configuration",
 				"sweeping: the service was installed with the state folder %s, and the configuration names %s", state, s.Trigger.State)

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,6 +45,7 @@ type sweepView struct {
 	bar      *progressbar.ProgressBar // nil where nobody looks
 	patience time.Duration            // how long nothing may end
 	extended time.Time
+	waits    map[reconcile.Key]string // what ticks wait for that no timeout ends
 }
 
 // Each tick that ends earns the sweep more time from the service manager: as much as the service file gives it at first,
@@ -54,7 +57,7 @@ const (
 
 func watchSweep(ctx context.Context, u *ui, l reconcile.Ledger, targets []reconcile.Target, quiet bool) *sweepView {
 	v := &sweepView{ctx: context.WithoutCancel(ctx), ui: u, ledger: l, declared: map[reconcile.Key]bool{}, began: time.Now(), log: trigger.Journal,
-		service: os.Getenv("INVOCATION_ID") != "" && !terminal(u.err), patience: silence}
+		service: os.Getenv("INVOCATION_ID") != "" && !terminal(u.err), patience: silence, waits: map[reconcile.Key]string{}}
 	for _, t := range targets {
 		v.declared[t.Key] = true
 		v.patience = max(v.patience, t.Timeout+time.Minute)
@@ -68,7 +71,7 @@ func watchSweep(ctx context.Context, u *ui, l reconcile.Ledger, targets []reconc
 	return v
 }
 
-// progress is called as each tick begins and ends.
+// progress is called as each tick begins and ends, or waits.
 func (v *sweepView) progress(p reconcile.Progress) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -76,9 +79,14 @@ func (v *sweepView) progress(p reconcile.Progress) {
 		v.bar.ChangeMax(p.Total)
 		v.bar.Describe(fmt.Sprintf("%-24s", p.Target))
 	}
-	if p.Report == nil {
+	switch {
+	case p.Waits != "":
+		v.wait(p)
+		return
+	case p.Report == nil:
 		return
 	}
+	delete(v.waits, p.Target)
 	if v.bar != nil {
 		_ = v.bar.Set(p.Done) // a terminal that cannot be drawn on misses nothing
 	}
@@ -89,8 +97,25 @@ func (v *sweepView) progress(p reconcile.Progress) {
 func (v *sweepView) extend(done, total int) {
 	if now := time.Now(); now.Sub(v.extended) > extending || done == total {
 		v.extended = now
-		notify(fmt.Sprintf("STATUS=%d of %d targets\nEXTEND_TIMEOUT_USEC=%d", done, total, v.patience.Microseconds()))
+		notify(fmt.Sprintf("STATUS=%s\nEXTEND_TIMEOUT_USEC=%d", v.status(done, total), v.patience.Microseconds()))
 	}
+}
+
+// status is what the service is doing.
+func (v *sweepView) status(done, total int) string {
+	text := fmt.Sprintf("%d of %d targets", done, total)
+	for _, key := range slices.Sorted(maps.Keys(v.waits)) {
+		text += fmt.Sprintf("; %s waits for %s", key, v.waits[key])
+	}
+	return printable(text)
+}
+
+// wait tells what a tick waits for. It earns the sweep no time.
+func (v *sweepView) wait(p reconcile.Progress) {
+	v.waits[p.Target] = p.Waits
+	v.say(trigger.Event{ID: msgTicked, Priority: journal.PriWarning, Fields: map[string]string{"TRUEUP_TARGET": string(p.Target)},
+		Message: fmt.Sprintf("%s: waits for %s", p.Target, p.Waits)})
+	notify("STATUS=" + v.status(p.Done, p.Total))
 }
 
 // tell says what is worth saying of a tick. A quiet one is not, nor is what has been said before.
@@ -155,7 +180,7 @@ func (v *sweepView) say(e trigger.Event) {
 	if v.bar != nil {
 		_ = v.bar.Clear()
 	}
-	e.Message = harmless("%s", []any{e.Message})
+	e.Message = harmless(e.Message)
 	v.log(e)
 }
 
@@ -177,8 +202,11 @@ func (v *sweepView) end(o reconcile.Outcome, err error) {
 		return
 	}
 	v.raise("")
-	v.say(trigger.Event{ID: msgSwept, Priority: journal.PriInfo,
-		Message: fmt.Sprintf("%s in %s: %s", counted(len(o.Reports), "target"), span(time.Since(v.began)), summary(o.Reports))})
+	message := "no target was due"
+	if len(o.Reports) > 0 {
+		message = fmt.Sprintf("%s in %s: %s", counted(len(o.Reports), "target"), span(time.Since(v.began)), summary(o.Reports))
+	}
+	v.say(trigger.Event{ID: msgSwept, Priority: journal.PriInfo, Message: message})
 }
 
 // notify tells the service manager, if there is one.

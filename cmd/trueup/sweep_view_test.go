@@ -139,3 +139,20 @@ func TestPrintedGoesToTheJournal(t *testing.T) {
 		t.Errorf("the fields are %v", f)
 	}
 }
+
+// What a tick waits for stands in the journal once, and in the service's status until the tick ends.
+func TestWaitIsShown(t *testing.T) {
+	a := hear(t, "command:a", "command:b")
+	a.progress(reconcile.Progress{Target: "command:a", Waits: "dd (4711)"})
+	a.progress(reconcile.Progress{Target: "command:b", Report: &reconcile.Report{State: reconcile.OK}, Done: 1, Total: 2})
+	if got := a.status(1, 2); got != "1 of 2 targets; command:a waits for dd (4711)" {
+		t.Errorf("the status is %q", got)
+	}
+	a.progress(reconcile.Progress{Target: "command:a", Report: &reconcile.Report{State: reconcile.OK}, Done: 2, Total: 2})
+	if got := a.status(2, 2); got != "2 of 2 targets" {
+		t.Errorf("the status is %q", got)
+	}
+	if got := a.told(msgTicked); len(got) != 1 || got[0] != "command:a: waits for dd (4711)" {
+		t.Errorf("the journal has %q", got)
+	}
+}

@@ -13,12 +13,12 @@ import (
 )
 
 // targetsText is the table of the targets, those that need a person or are in trouble first.
-func targetsText(standings []reconcile.Standing, leases []reconcile.Lease, now time.Time) []string {
+func (f *siteFacts) targetsText(next schedule, now time.Time) []string {
 	held := map[reconcile.Key]string{}
-	for _, l := range leases {
+	for _, l := range f.leases {
 		held[l.Target] = fmt.Sprintf("ticked now by %s until %s", l.Holder, clock(l.Until, now))
 	}
-	ordered := slices.Clone(standings)
+	ordered := f.seen(now)
 	slices.SortStableFunc(ordered, func(a, b reconcile.Standing) int {
 		if d := trouble(a) - trouble(b); d != 0 {
 			return d
@@ -27,9 +27,14 @@ func targetsText(standings []reconcile.Standing, leases []reconcile.Lease, now t
 	})
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "TARGET\tSTATE\tSINCE\tLAST SUCCESS\tNOTE")
+	fmt.Fprintln(table, "TARGET\tSTATE\tSINCE\tLAST SUCCESS\tNEXT\tNOTE")
 	for _, s := range ordered {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", s.Target, stateWord(s), age(s.Since, now), lastSuccess(s, now), printable(cmp.Or(held[s.Target], noteOf(s, now))))
+		due := next.of(s)
+		if held[s.Target] != "" {
+			due = now
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Target, stateWord(s), age(since(s), now), lastSuccess(s, now), inTime(due, now),
+			printable(cmp.Or(held[s.Target], f.noteOf(s, now))))
 	}
 	_ = table.Flush() // into memory
 	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
@@ -45,15 +50,55 @@ func trouble(s reconcile.Standing) int {
 		reconcile.Elsewhere, reconcile.Waiting, reconcile.OK}, stateWord(s))
 }
 
-// stateWord is the target's state; one that was asked for and never ticked waits.
+// stateWord is the target's state. One that was never ticked waits, and so does one that was asked for since all was well.
 func stateWord(s reconcile.Standing) reconcile.State {
-	if s.Report.State == "" {
+	if s.Report.State == "" || s.Report.State == reconcile.OK && s.Owed() {
 		return reconcile.Waiting
 	}
 	return s.Report.State
 }
 
-func noteOf(s reconcile.Standing, now time.Time) string {
+// since is from when on the target is in the state that is shown.
+func since(s reconcile.Standing) time.Time {
+	if stateWord(s) == reconcile.Waiting {
+		return s.AskedAt
+	}
+	return s.Since
+}
+
+// A schedule is when a run begins next that ticks what is owed, and one that ticks everything; zero where nobody knows.
+type schedule struct{ run, sweep time.Time }
+
+// of is when the target is ticked next; zero where nobody knows, or where it waits for somebody.
+func (n schedule) of(s reconcile.Standing) time.Time {
+	next := n.sweep
+	if s.Owed() {
+		next = n.run
+	}
+	switch state := stateWord(s); {
+	case state == reconcile.Held, state == reconcile.Elsewhere, next.IsZero():
+		return time.Time{}
+	case s.NotBefore.After(next):
+		return s.NotBefore
+	}
+	return next
+}
+
+// inTime is how long it is till an instant.
+func inTime(t, now time.Time) string {
+	switch {
+	case t.IsZero():
+		return "–"
+	case !t.After(now):
+		return "now"
+	}
+	return span(t.Sub(now))
+}
+
+func (f *siteFacts) noteOf(s reconcile.Standing, now time.Time) string {
+	if stateWord(s) == reconcile.Waiting {
+		return s.Reason
+	}
 	note := oneLineOf(s.Report.Note)
 	if s.Failures > 1 {
 		note += fmt.Sprintf(" (%d times)", s.Failures)
@@ -62,7 +107,7 @@ func noteOf(s reconcile.Standing, now time.Time) string {
 		note += ", not before " + clock(s.NotBefore, now)
 	}
 	if s.Report.Run != "" && s.Report.State != reconcile.OK {
-		note += "   trueup show " + string(s.Report.Run)
+		note += "   trueup show" + f.flags + " " + string(s.Report.Run)
 	}
 	return strings.TrimSpace(note)
 }

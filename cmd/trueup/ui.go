@@ -19,12 +19,12 @@ import (
 // Exit codes: those of sysexits.h, whose names systemd prints, and the shell's for an interrupt.
 const (
 	exitNeeds       = 1  // a person is needed
-	exitUsage       = 64 // the command line
+	exitUsage       = 64 // the command line, also where it names what is not there: a run, a target, a unit
 	exitUnadoptable = 65 // a unit that cannot be adopted
 	exitState       = 74 // a folder cannot be written or read
 	exitTimeout     = 75 // waited in vain
 	exitPermission  = 77
-	exitConfig      = 78  // a folder or unit that is not there
+	exitConfig      = 78  // the configuration, or a folder or ledger that is to be there
 	exitSignal      = 128 // plus the number of the signal that ended it
 )
 
@@ -104,8 +104,23 @@ func terminal(w io.Writer) bool {
 	return err == nil
 }
 
-func (u *ui) say(format string, args ...any)  { fmt.Fprintln(u.out, harmless(format, args)) }
-func (u *ui) note(format string, args ...any) { fmt.Fprintln(u.err, harmless(format, args)) }
+// say prints one line, whatever was put into it: a line end in somebody's name makes no other.
+func (u *ui) say(format string, args ...any) {
+	fmt.Fprintln(u.out, printable(fmt.Sprintf(format, args...)))
+}
+
+// note prints one line beside what was asked for.
+func (u *ui) note(format string, args ...any) {
+	fmt.Fprintln(u.err, printable(fmt.Sprintf(format, args...)))
+}
+
+// page prints several lines.
+func (u *ui) page(lines []string) {
+	for _, line := range lines {
+		u.say("%s", line)
+	}
+}
+
 func (u *ui) warning(format string, args ...any) {
 	u.marked(yellow, "warning: ", fmt.Sprintf(format, args...))
 }
@@ -117,9 +132,9 @@ func (u *ui) marked(colour, mark, text string) {
 // draw says what has colours in it; none of it comes from files.
 func (u *ui) draw(format string, args ...any) { fmt.Fprintf(u.out, format+"\n", args...) }
 
-// harmless is several lines at most, whatever was put into them.
-func harmless(format string, args []any) string {
-	lines := strings.Split(fmt.Sprintf(format, args...), "\n")
+// harmless is text of several lines, such as what a command printed, that a terminal only shows.
+func harmless(text string) string {
+	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = printable(line)
 	}
@@ -176,7 +191,11 @@ func classify(ctx context.Context, err error) *failure {
 		}
 		return &failure{code: exitSignal + int(by.Signal)}
 	case errors.Is(err, fs.ErrPermission): // also of a ledger: to somebody else it is writable
-		return &failure{exitPermission, err, "run it as root, or as the user whose folders these are"}
+		hint := "run it as root, or as the user whose folders these are"
+		if os.Geteuid() == 0 { // in a folder of somebody else, on a read-only mount, in a sandbox
+			hint = "root was refused: run it as the user whose folder it is (ls -ld), and look at mounts and attributes (findmnt -T, lsattr -d)"
+		}
+		return &failure{exitPermission, err, hint}
 	case errors.Is(err, reconcile.ErrUnwritable):
 		return &failure{code: exitState, err: err}
 	case errors.Is(err, fs.ErrNotExist):

@@ -103,7 +103,7 @@ func await(ctx context.Context, outbox string, t trigger.Ticket, targets []strin
 		case <-changed:
 		case <-look.C:
 		case <-late:
-			return shown, timedOut(shown, err, t, timeout)
+			return shown, timedOut(shown, err, t, targets, timeout)
 		case <-ctx.Done():
 			return shown, ctx.Err()
 		}
@@ -113,11 +113,27 @@ func await(ctx context.Context, outbox string, t trigger.Ticket, targets []strin
 			err = readErr
 		}
 	}
+	if strange := strangers(shown, targets); len(strange) > 0 {
+		return shown, usageError("trueup status, on the host, lists the targets", "waiting for %s: no such target is declared: %s", t, list(strange))
+	}
 	return shown, nil
 }
 
-func timedOut(s trigger.Status, err error, t trigger.Ticket, timeout time.Duration) error {
+// strangers are the names that no target has, where each target's own number is shown: a run for everything shows them all.
+func strangers(s trigger.Status, names []string) (strange []string) {
+	for _, name := range names {
+		if _, known := s.Targets[name]; !known && len(s.Targets) > 0 {
+			strange = append(strange, name)
+		}
+	}
+	return strange
+}
+
+func timedOut(s trigger.Status, err error, t trigger.Ticket, targets []string, timeout time.Duration) error {
 	why := fmt.Sprintf("settled is %d and the trigger is %s", s.Settled, s.State)
+	if strange := strangers(s, targets); len(strange) > 0 {
+		why += ", and no target is shown as " + list(strange)
+	}
 	if err != nil {
 		why = err.Error()
 	}

@@ -40,9 +40,9 @@ also read from the environment: TRUEUP_SPOOL, TRUEUP_RETRY_MAX and so on.`,
 	o.spoolFlag(c)
 	o.stateFlag(c)
 	o.outboxFlag(c)
-	c.Flags().DurationVar(&o.policy.Floor, "floor", o.policy.Floor, "least time `D` between a run and the next")
-	c.Flags().DurationVar(&o.policy.RetryMax, "retry-max", o.policy.RetryMax, "longest wait `D` after failures")
-	c.Flags().DurationVar(&o.policy.Sweep, "sweep", o.policy.Sweep, "run at least every `D`, asked or not")
+	durationFlag(c, &o.policy.Floor, "floor", o.policy.Floor, "least time `D` between a run and the next")
+	durationFlag(c, &o.policy.RetryMax, "retry-max", o.policy.RetryMax, "longest wait `D` after failures")
+	durationFlag(c, &o.policy.Sweep, "sweep", o.policy.Sweep, "run at least every `D`, asked or not")
 	c.Flags().DurationVar(&o.timeout, "timeout", 0, "kill a run after `D`, which then has failed; 0 lets it run")
 	c.Flags().BoolVar(&o.json, "json", false, "log one JSON object a line")
 	c.Args = func(c *cobra.Command, args []string) error {

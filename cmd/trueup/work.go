@@ -22,14 +22,14 @@ func workVerb(u *ui) *cobra.Command {
 While a work item holds a scope, no target that needs it is ticked: it stays owed, and status says who
 holds it. An item that nobody renews becomes BLOCKED and keeps its scopes until a person decides.`,
 		Example: "  trueup work start disk --scope command:proxy --reason 'a new disk'",
-		Args:    exactly(0, "a verb of its own"),
+		Args:    knownVerb,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(workStartVerb(u), workRunVerb(u))
 	for _, m := range moves() {
 		c.AddCommand(workMoveVerb(u, m))
 	}
-	c.AddCommand(workListVerb(u), workShowVerb(u))
+	c.AddCommand(workDiscardVerb(u), workListVerb(u), workShowVerb(u))
 	for _, verb := range c.Commands() {
 		verb.Flags().SortFlags = false
 	}
@@ -50,8 +50,8 @@ type workOptions struct {
 
 func (o *workOptions) flags(c *cobra.Command, note string) {
 	o.which.flags(c)
-	c.Flags().StringVar(&o.by, "by", "", "who works (the user who calls)")
-	c.Flags().StringVar(&o.note, note, "", "why, for those who meet it")
+	c.Flags().StringVar(&o.by, "by", "", "`NAME` of who works (the user who calls)")
+	c.Flags().StringVar(&o.note, note, "", "why, as a `TEXT` for those who meet it")
 	c.Flags().BoolVar(&o.asJSON, "json", false, "print JSON, version 1")
 }
 
@@ -62,7 +62,7 @@ func (o *workOptions) scopeFlags(c *cobra.Command) {
 }
 
 func (o *workOptions) lastsFlag(c *cobra.Command) {
-	c.Flags().DurationVar(&o.lasts, "for", sessionFor, "how long it is held unless it is renewed")
+	durationFlag(c, &o.lasts, "for", sessionFor, "how long `D` it is held unless it is renewed")
 }
 
 // plain refuses texts of more than one line.
@@ -82,6 +82,9 @@ func (o *workOptions) order(c *cobra.Command, name string, do reconcile.WorkFact
 	order = reconcile.WorkOrder{Do: do, By: worker(o.by), Fence: reconcile.Fence(o.fence), For: o.lasts, Note: o.note}
 	if order.Item, err = reconcile.ParseItemID(name); err != nil {
 		return order, usageError("", "%s: %w", c.Name(), err)
+	}
+	if target, pause := order.Item.Paused(); pause {
+		return order, usageError("trueup pause and trueup resume are for pauses", "%s: %s names the pause of %s", c.Name(), order.Item, target)
 	}
 	if c.Flags().Lookup("for") != nil && o.lasts <= 0 {
 		return order, usageError("as in --for 15m; trueup pause holds a target without an end", "%s: --for %s: want a time above zero", c.Name(), o.lasts)

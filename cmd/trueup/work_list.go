@@ -40,7 +40,7 @@ func workListVerb(u *ui) *cobra.Command {
 		case len(items) == 0:
 			u.say("no work item holds a scope")
 		default:
-			u.say("%s", joinLines(itemsText(items, time.Now())))
+			u.page(itemsText(items, time.Now()))
 		}
 		return nil
 	}
@@ -64,7 +64,7 @@ func workShowVerb(u *ui) *cobra.Command {
 		}
 		defer s.close()
 		item, err := s.ledger.Item(c.Context(), reconcile.ItemID(args[0]))
-		if errors.Is(err, reconcile.ErrNoItem) {
+		if errors.Is(err, reconcile.ErrNoItem) || errors.Is(err, reconcile.ErrUnreadable) {
 			return o.refusal(reconcile.WorkOrder{Item: reconcile.ItemID(printable(args[0]))}, err)
 		}
 		if err != nil {
@@ -73,7 +73,7 @@ func workShowVerb(u *ui) *cobra.Command {
 		if o.asJSON {
 			return sayJSON(u, itemDocument(item))
 		}
-		u.say("%s", joinLines(itemStory(item)))
+		u.page(itemStory(item))
 		return nil
 	}
 	return c
@@ -120,6 +120,9 @@ func itemsText(items []reconcile.Item, now time.Time) []string {
 // itemStory tells an item: a line for each thing that happened.
 func itemStory(i reconcile.Item) []string {
 	lines := []string{fmt.Sprintf("work item %s  %s  %s", i.ID, i.State, joined(i.Scopes))}
+	if before := i.Events[0].Seq - 1; before > 0 {
+		lines = append(lines, fmt.Sprintf("  %s before its last start, as far as they are kept: docs/ledger.md", counted(before, "event")))
+	}
 	for _, e := range i.Events {
 		line := fmt.Sprintf("  %s  %-13s  %s", e.At.Local().Format(time.DateTime), e.Type, e.By)
 		if e.Fence != 0 {

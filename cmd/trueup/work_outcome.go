@@ -41,8 +41,10 @@ func (o *workOptions) refusal(order reconcile.WorkOrder, err error) error {
 		return fail(exitUsage, "give it with --fence; trueup work list"+o.again()+" shows it", "%w", err)
 	case errors.Is(err, reconcile.ErrLeaseLost):
 		return fail(exitReserved, list, "%w", err)
+	case errors.Is(err, reconcile.ErrUnreadable):
+		return fail(exitState, "a newer trueup may read it; else trueup work discard"+o.again()+" "+quoted(string(order.Item))+" gives its scopes back", "%w", err)
 	case errors.Is(err, reconcile.ErrNoItem):
-		return fail(exitConfig, list, "%s: %w", order.Item, reconcile.ErrNoItem)
+		return fail(exitUsage, list, "%s: %w", order.Item, reconcile.ErrNoItem)
 	}
 	return err
 }
@@ -56,8 +58,11 @@ func (s *site) warnOfScopes(u *ui, scopes []reconcile.Scope) {
 	}
 }
 
-// askKeptAway asks for the targets that an item kept from being ticked and that are owed.
+// askKeptAway asks for the targets that an item kept from being ticked and that are owed, also when the program was told to
+// stop meanwhile.
 func (s *site) askKeptAway(ctx context.Context, u *ui, item reconcile.Item) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), givingBack)
+	defer cancel()
 	known, err := s.known(ctx)
 	var owed []reconcile.Key
 	for _, t := range s.engine.Targets {
@@ -70,7 +75,7 @@ func (s *site) askKeptAway(ctx context.Context, u *ui, item reconcile.Item) {
 		err = s.engine.Trigger.Notify(ctx, owed...)
 	}
 	if err != nil {
-		u.warning("no sweep could be asked for (%v); the next one ticks %s", err, someKeys(owed))
+		u.warning("no sweep could be asked for (%v); the next one ticks what is owed", err)
 	}
 }
 

@@ -60,20 +60,18 @@ did. When the session is lost the command is ended, with all that it started, an
 
 // during runs the command while the item is held.
 func (o *workOptions) during(ctx context.Context, u *ui, s *site, order reconcile.WorkOrder, command []string) error {
-	asked := time.Now()
-	item, err := s.ledger.Work(ctx, order)
+	held, err := reconcile.HoldWork(ctx, s.ledger, order, s.engine.Uptime)
 	if err != nil {
 		return o.refusal(order, err)
 	}
-	held, leave := reconcile.HoldWork(ctx, s.ledger, item, order.For, asked)
+	defer held.Leave()
+	item := held.Item
 	input := os.Stdin
 	if terminal(input) {
 		input = nil // the command's group is not the terminal's
 	}
-	failed := runGroup(held, command, input, "TRUEUP_FENCE="+strconv.FormatUint(uint64(item.Session.Fence), 10), "TRUEUP_ITEM="+string(item.ID))
-	lost := errors.Is(context.Cause(held), reconcile.ErrLeaseLost)
-	leave()
-	if lost {
+	failed := runGroup(held.Ctx, command, input, "TRUEUP_FENCE="+strconv.FormatUint(uint64(item.Session.Fence), 10), "TRUEUP_ITEM="+string(item.ID))
+	if errors.Is(context.Cause(reconcile.Grace(held.Ctx)), reconcile.ErrLeaseLost) {
 		return fail(exitReserved, "trueup work show"+o.again()+" "+string(item.ID), "%s: the session was lost, and the command ended: %s", item.ID, outcome(failed))
 	}
 	item, err = s.giveBack(ctx, item, failed)
@@ -81,7 +79,8 @@ func (o *workOptions) during(ctx context.Context, u *ui, s *site, order reconcil
 		return fail(exitReserved, "trueup work show"+o.again()+" "+string(item.ID), "%s: the session was lost before the command ended: %s", item.ID, outcome(failed))
 	}
 	if err != nil {
-		return err
+		return fail(exitState, fmt.Sprintf("trueup work done%s %s --fence %d gives them back", o.again(), item.ID, item.Session.Fence),
+			"%s: %s, which could not be recorded, and it keeps %s: %w", item.ID, outcome(failed), joined(item.Scopes), err)
 	}
 	if o.asJSON {
 		err = sayJSON(u, itemDocument(item))

@@ -38,6 +38,7 @@ const (
 type Outcome struct {
 	Action Action
 	Result string // how the path unit had died, in systemd's words: unit-start-limit-hit, resources
+	Told   bool   // trueup-check.service has looked since it died, and so has raised the alarm
 }
 
 // Heal revives the path unit of that name, and the service beside it, if it is enabled and failed; after a run that
@@ -123,6 +124,7 @@ func (m manager) heal(ctx context.Context, path string, runFailed bool) (Outcome
 	if outcome.Result, err = m.property(ctx, path, pathUnit, "Result"); err != nil {
 		return outcome, err
 	}
+	outcome.Told = m.told(ctx, path)
 	// Both: a service that hit its start limit would fail the path again at once (F1). But not under a run that has
 	// just failed, which would then count as good; that it was started shows that it is within its limit.
 	reset := []string{path, strings.TrimSuffix(path, ".path") + ".service"}
@@ -141,6 +143,37 @@ func (m manager) heal(ctx context.Context, path string, runFailed bool) (Outcome
 		outcome.Action = Healed
 	}
 	return outcome, err
+}
+
+// longLook is longer than a look for alarms takes until it has found what there is.
+const longLook = 5 * time.Second
+
+// told tells whether the last look for alarms began after the path unit had died, and ended well. One that is on is waited
+// for: the path is dead until then, so it finds that. What cannot be found out is not told: rather twice than never.
+func (m manager) told(ctx context.Context, path string) bool {
+	const unit, service, check = "org.freedesktop.systemd1.Unit", "org.freedesktop.systemd1.Service", "trueup-check.service"
+	died, err := get[uint64](ctx, m, path, unit, "StateChangeTimestamp")
+	if err != nil {
+		return false
+	}
+	late, again := time.After(longLook), time.NewTicker(100*time.Millisecond)
+	defer again.Stop()
+	for {
+		began, err := get[uint64](ctx, m, check, service, "ExecMainStartTimestamp")
+		if err != nil || began <= died {
+			return false
+		}
+		ended, err := get[uint64](ctx, m, check, unit, "InactiveEnterTimestamp")
+		if err == nil && ended >= began {
+			result, err := m.property(ctx, check, service, "Result")
+			return err == nil && result == "success"
+		}
+		select {
+		case <-again.C:
+		case <-late:
+			return false
+		}
+	}
 }
 
 // start starts the unit and waits for the job, within bounds.
@@ -168,12 +201,15 @@ func (m manager) start(ctx context.Context, path string) error {
 
 // property reads one property. Asking for a unit that is not loaded loads it.
 func (m manager) property(ctx context.Context, unit, face, name string) (string, error) {
+	return get[string](ctx, m, unit, face, name)
+}
+
+func get[T any](ctx context.Context, m manager, unit, face, name string) (value T, err error) {
 	object := dbus.ObjectPath("/org/freedesktop/systemd1/unit/" + systemd.PathBusEscape(unit))
-	var value string
-	err := m.conn.Object("org.freedesktop.systemd1", object).
+	err = m.conn.Object("org.freedesktop.systemd1", object).
 		CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, face, name).Store(&value)
 	if err != nil {
-		return "", fmt.Errorf("reading %s of %s: %w", name, unit, err)
+		return value, fmt.Errorf("reading %s of %s: %w", name, unit, err)
 	}
 	return value, nil
 }
