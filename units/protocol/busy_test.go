@@ -160,12 +160,19 @@ func touchDuringBackoff(t *testing.T, p place) {
 func killedProcesses(t *testing.T, p place) {
 	h := p.adopt(t, options{name: "killed"})
 	h.tell(t, "slow", "0.3")
-	for i, r := range []role{gate, run, settle} {
-		ticket := h.write(t, i+1)
-		if !h.kill(r, patience) {
+	written := 0
+	for _, r := range []role{gate, run, settle} {
+		var ticket trigger.Ticket
+		killed := false
+		for deadline := time.Now().Add(2 * patience); !killed && time.Now().Before(deadline); {
+			written++
+			ticket = h.write(t, written)
+			killed = h.kill(r, patience/6) // a settle can come and go unseen on a loaded host: then there is another
+		}
+		if !killed {
 			t.Fatalf("no %s came to be killed", r)
 		}
-		h.awaitCopied(t, i+1, patience)
+		h.awaitCopied(t, written, patience)
 		h.awaitQuiet(t, patience)
 		if !h.status(t).Covers(ticket) {
 			t.Errorf("%s was killed, and the ticket %v is not covered by %+v", r, ticket, h.status(t))

@@ -21,7 +21,8 @@ func hangs(t *testing.T, p place, name, stubborn string) {
 	runs := h.awaitAttempts(t, 0, 1, patience)
 	h.tell(t, "slow", "")
 	h.tell(t, "stubborn", "")
-	h.eventually(t, patience, "the gate of the second attempt waits", func() bool { return h.status(t).State == trigger.Failing })
+	// Watch gives a run half a minute to stop.
+	h.eventually(t, 2*patience, "the gate of the second attempt waits", func() bool { return h.status(t).State == trigger.Failing })
 	killed := uptime() - runs[0].began
 	if least := h.timeout - 100*time.Millisecond; killed < least {
 		t.Errorf("the run was killed after %v, its time is %v", killed, h.timeout)

@@ -198,6 +198,7 @@ func notRun() map[string]string {
 		"podman unshare cat /proc/self/uid_map": "there is no podman in the machine",
 		"fuser LEDGER":                          "Debian's minimum has none",
 		"trueup touch command:web --wait":       "the scripts of cmd/trueup",
+		"trueup unadopt --user --all":           "units/packages runs it for each user",
 		"trueup dump forgejo:NAME":              "the scripts of cmd/trueup; there is no such server in the machine",
 		"journalctl TRUEUP_ALARM=stale":         "played for the alarm failing",
 		"trueup work checkpoint disk --fence \"$TRUEUP_FENCE\"": "played with the fence that it stands for",
