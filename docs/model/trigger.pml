@@ -75,15 +75,21 @@ byte covered;           /* what the outbox may show as settled */
 #define OWED  (claim && !claim_settled)
 
 /*
- * The ledger of a run that is a sweep, synced as well. It ticks each target by
- * itself, so a run that fails may still have read for one of them; a retry ticks
- * what is left, and everything again only if somebody has asked for everything
- * since. (A plain service has no ledger and reads everything each time.)
+ * A plain service has no ledger: it reads everything each time, and answers for
+ * the claim. A sweep has one, synced as well. It ticks each target by itself, so
+ * a run that fails may still have read for one of them; a retry ticks what is
+ * left, and everything again only if somebody has asked for everything since. A
+ * run that succeeds may hold one target back for a person, and every later run
+ * ticks that one too. It answers for the lowest number that a target is settled
+ * up to.
  */
+bool plain;             /* which of the two it is, settled at the start */
 byte due;               /* targets that were asked for and are not yet ticked */
-byte asked;             /* the last claim under which everything was asked for */
+byte held;              /* targets that the last run for them held back */
+byte asked_a, asked_b;  /* the last claim that asked for the target */
+byte settled_a, settled_b;  /* ... and the last whose asking a tick has answered */
 bool on_record;         /* the ledger has the last claim: what it owed is in `due` */
-bool lags;              /* this run has ticked only what was left: it answers for claim `asked` */
+#define LOWEST  (settled_a < settled_b -> settled_a : settled_b)
 
 /*
  * Whose claim it is. The product stores $INVOCATION_ID. All that matters is
@@ -142,6 +148,7 @@ byte sweeps;            /* timer starts after everything has come to rest */
 #define OUTBOX_DELETED      15
 #define LATE_TOUCH_STAYED   16
 #define REST_TICKED         17
+#define RAISED_BY_NAMES     18
 
 #ifdef WITNESS
 bool seen;
@@ -327,8 +334,9 @@ inline publish() {
 
 /*
  * STATE/settled: when the run ended (for the floor), the number, and what it
- * covers. Two rules. Only a claim for all covers tickets, since a ticket does
- * not say which target it waits for. And only if the outbox has shown its number
+ * covers. Two rules. A ticket does not say which target it waits for, so it is
+ * covered when all are: by a claim for all, or by one for names that ticks what
+ * such a claim has left. And only if the outbox has shown the claim's number
  * since before the run: otherwise an app may have committed after the run's
  * reads and yet hold a ticket below n. (Settle may look at the outbox now: only
  * this run's own gate can have put n there. See `waits`.)
@@ -343,29 +351,29 @@ inline publish() {
 
 /* Nobody will look at it: the next run asks for everything, or for names. */
 inline forget_what_is_not_on_record() {
-  if :: !on_record -> due = 0; asked = 0 :: else fi
+  if :: !on_record -> due = 0 :: else fi
 }
 
-#ifdef RETRY_COVERS_ITS_NUMBER
-#define ANSWERED  n
+#ifdef COVERS_ITS_NUMBER
+#define ANSWERED(of_all)  (of_all -> n : (plain -> 0 : LOWEST))
 #else
-#define ANSWERED  (lags -> asked : n)
+#define ANSWERED(of_all)  (!plain -> LOWEST : (of_all -> n : 0))
 #endif
 
 inline write_settled(of_all) {
   if
 #ifdef SETTLED_BY_NAMES
-  :: SHOWN            -> printf("settle: records the success of claim %d\n", n);
-                         covered = n
+  :: SHOWN  -> printf("settle: records the success of claim %d\n", n);
+               covered = n
 #else
-  :: of_all && SHOWN  -> printf("settle: records the success of claim %d: all before claim %d is read\n", n, ANSWERED);
-                         if :: ANSWERED > covered -> covered = ANSWERED :: else fi
-  :: !of_all && SHOWN -> printf("settle: records the success of claim %d, for names: it covers nobody\n", n);
-                         SAW(NAMES_SETTLED)
+  :: SHOWN  -> printf("settle: records the success of claim %d: all before claim %d is read\n", n, ANSWERED(of_all));
+               SAW_IF(!of_all, NAMES_SETTLED);
+               SAW_IF(!of_all && ANSWERED(of_all) > covered, RAISED_BY_NAMES);
+               if :: ANSWERED(of_all) > covered -> covered = ANSWERED(of_all) :: else fi
 #endif
-  :: !SHOWN           -> printf("settle: records the success of claim %d, never shown: it covers nobody\n", n)
+  :: !SHOWN -> printf("settle: records the success of claim %d, never shown: it covers nobody\n", n)
   fi;
-  claim_settled = true; on_record = false; lags = false; forget_what_is_not_on_record()
+  claim_settled = true; on_record = false; forget_what_is_not_on_record()
 }
 
 /* ---- The path unit and the service -------------------------------------- */
@@ -445,23 +453,38 @@ inline unlink_claimed() {
     if :: saw_request -> printf("gate:   unlinks the request\n"); request = 0 :: else fi }
 }
 
+/* Only a number that was shown before the run reads is one to answer for. */
+inline asks(targets) {
+  if :: !plain && recorded && SHOWN && ((targets) & A) -> asked_a = n :: else fi;
+  if :: !plain && recorded && SHOWN && ((targets) & B) -> asked_b = n :: else fi
+}
+
+inline ticked(targets) {
+  read = read | (snapshot & (targets));
+  if :: due & (targets) & A -> settled_a = asked_a :: else fi;
+  if :: due & (targets) & B -> settled_b = asked_b :: else fi;
+  held = held & ~(due & (targets));
+  due = due & ~(targets)
+}
+
 /* Before it reads, a run puts on record what it was asked for: once for each
    claim, and only if the outbox shows its number. */
 inline reads_world() {
   if
   :: resumes && SHOWN ->
        printf("run:    reads the world for what is left\n");
-       due = due | (saw_request -> named : 0);
-       lags = true
-  :: all ->             /* a plain service, also where a sweep would tick the rest */
+       if :: saw_request -> due = due | named; asks(named) :: else fi
+  :: all && !(resumes && SHOWN) ->
        printf("run:    reads the world\n");
        due = BOTH;
-       if :: recorded -> asked = n :: else fi
+       asks(BOTH)
   :: !all ->
        printf("run:    reads the world for names\n");
-       due = named
+       due = named;
+       asks(named)
   fi;
-  on_record = on_record || (recorded && all && SHOWN);
+  due = due | held;
+  on_record = on_record || (recorded && all && SHOWN && !plain);
   snapshot = world & due
 }
 
@@ -491,9 +514,9 @@ idle:
   /* Everything has come to rest: the path unit has nothing to start the service
      for, and the apps are done. Only now and then the timer. */
   :: atomic { !PATH_FIRES && done == BOTH ->
-       I1 = (world & touched & ~read) == 0;
+       I1 = (world & touched & ~read & ~held) == 0;   /* what is held waits for a person */
        assert(I1);
-       PROMPT = outbox_hurt || sweeps || ASKED_COVERED;
+       PROMPT = outbox_hurt || sweeps || held || ASKED_COVERED;
        assert(PROMPT);
        if
        :: (world & ~read) == 0 && ALL_COVERED -> goto rest
@@ -553,7 +576,7 @@ idle:
        printf("gate:   claims %d, for %e\n", n, (all -> everything : names));
        claim = true; claim_all = all; claim_settled = false; claim_of = MINE;
        resumes = all && !fresh && on_record;
-       on_record = false; lags = false;
+       on_record = false;
        /* What is in the spool now is owed by the claim (no longer by the touch). */
        if :: fresh && sentinel      -> sentinel = OLD :: else fi;
        if :: saw_request && request -> request = OLD :: else fi;
@@ -599,15 +622,19 @@ idle:
     :: printf("run:    succeeds\n");
        SAW_IF(snapshot == BOTH && read == 0, ONE_RUN_READ_BOTH);
        SAW_IF(old && recorded, RETRY_SUCCEEDED);
-       SAW_IF(lags && due != BOTH, REST_TICKED);
-       read = read | snapshot; due = 0
+       SAW_IF(resumes && due != BOTH, REST_TICKED);
+       ticked(BOTH)
+    :: troubles > 0 && !plain && due -> troubles--;
+       if
+       :: due & B -> printf("run:    succeeds, and holds target B back\n"); ticked(A)
+       :: due & A -> printf("run:    succeeds, and holds target A back\n"); ticked(B)
+       fi;
+       held = due; due = 0
     :: troubles > 0 -> troubles--;
        if
        :: printf("run:    fails\n")
-       :: on_record && (due & A) -> printf("run:    fails for target B only\n");
-                     read = read | (snapshot & A); due = due & ~A
-       :: on_record && (due & B) -> printf("run:    fails for target A only\n");
-                     read = read | (snapshot & B); due = due & ~B
+       :: on_record && (due & A) -> printf("run:    fails for target B only\n"); ticked(A)
+       :: on_record && (due & B) -> printf("run:    fails for target A only\n"); ticked(B)
        fi;
        goto gone
     fi };
@@ -647,7 +674,7 @@ idle:
 
 gone:
   atomic {
-    if :: claim_of == MINE -> claim_of = GONE; lags = false :: else fi;
+    if :: claim_of == MINE -> claim_of = GONE :: else fi;
     forget_what_is_not_on_record();
     all = false; fresh = false; saw_sentinel = false; saw_request = false;
     recorded = false; resumes = false; old = false; timer = false; snapshot = 0;
@@ -711,6 +738,10 @@ init {
     if
     :: named = B
     :: named = 0
+    fi;
+    if
+    :: plain = true
+    :: plain = false
     fi;
     run App(A); run App(B); run Service(); run Leftover(); run Tidy()
   }
