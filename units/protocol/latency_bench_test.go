@@ -49,10 +49,9 @@ type contender struct {
 // only unlink, the C gate behind a path unit with as many watches as trueup's, and trueup with its folders on a tmpfs, where
 // its fsyncs are free, and on the disk. All in one boot and in turn.
 //
-// The target for trueup on the tmpfs is 1.25 times C (A3), and the ratio is reported as tmpfs/c. The benchmark fails
-// only above 1.5: even on an idle machine the medians of 40 touches lie some tenths apart (1.25 on systemd 252, 1.33
-// on 257, 1.12 on 262), so the target itself would fail by chance. What it does catch is a mount namespace or a
-// command too many before the run.
+// The bound for trueup on the tmpfs is 1.25 times the C gate behind the same watches (A3): that is what the gate itself
+// costs. tmpfs/c, against the one watch of what loses touches, is for docs/performance.md; systemd closes each watch before
+// it starts anything, which no gate can change (docs/decisions/a-gate-is-measured-behind-its-watches.md).
 func BenchmarkTouch(b *testing.B) {
 	for _, v := range []nspawn.Version{nspawn.V252, nspawn.V257, nspawn.Newest} {
 		b.Run("systemd="+v.String(), func(b *testing.B) { benchmarkTouch(b, v) })
@@ -75,15 +74,17 @@ func benchmarkTouch(b *testing.B, v nspawn.Version) {
 			c.touch(b, contenders)
 		}
 	}
-	const failAbove, enough = 1.5, 30
-	base := median(contenders[0].took)
-	for _, c := range contenders {
-		b.ReportMetric(base.Seconds()*1e3, "c-ms")
-		b.ReportMetric(median(c.took).Seconds()*1e3, c.name+"-ms")
-		ratio := float64(median(c.took)) / float64(base)
-		b.ReportMetric(ratio, c.name+"/c")
-		if c.name == "tmpfs" && len(c.took) >= enough && ratio > failAbove {
-			b.Errorf("%.2f times the C gate over %d touches, want 1.25, and %.1f at most (measure on an idle machine)", ratio, len(c.took), failAbove)
+	const bound, enough = 1.25, 30
+	c, watches := median(contenders[0].took), median(contenders[1].took)
+	for _, contender := range contenders {
+		took := median(contender.took)
+		b.ReportMetric(took.Seconds()*1e3, contender.name+"-ms")
+		b.ReportMetric(float64(took)/float64(c), contender.name+"/c")
+		ratio := float64(took) / float64(watches)
+		b.ReportMetric(ratio, contender.name+"/watches")
+		if contender.name == "tmpfs" && len(contender.took) >= enough && ratio > bound {
+			b.Errorf("%.2f times the C gate behind the same watches over %d touches, want %.2f at most (measure on an idle machine)",
+				ratio, len(contender.took), bound)
 		}
 	}
 }
