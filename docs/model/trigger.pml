@@ -118,6 +118,7 @@ byte ticket_a, ticket_b;
 byte done;              /* has nothing more to do */
 
 bool outbox_hurt;       /* not written, deleted or lost, once: tickets may wait for the timer */
+bool was_held;          /* a target was held back, once: so they may when it is no longer */
 byte leftover;          /* a settle that systemd gave up on, still alive */
 byte sweeps;            /* timer starts after everything has come to rest */
 
@@ -516,7 +517,7 @@ idle:
   :: atomic { !PATH_FIRES && done == BOTH ->
        I1 = (world & touched & ~read & ~held) == 0;   /* what is held waits for a person */
        assert(I1);
-       PROMPT = outbox_hurt || sweeps || held || ASKED_COVERED;
+       PROMPT = outbox_hurt || was_held || sweeps || ASKED_COVERED;
        assert(PROMPT);
        if
        :: (world & ~read) == 0 && ALL_COVERED -> goto rest
@@ -629,7 +630,7 @@ idle:
        :: due & B -> printf("run:    succeeds, and holds target B back\n"); ticked(A)
        :: due & A -> printf("run:    succeeds, and holds target A back\n"); ticked(B)
        fi;
-       held = due; due = 0
+       held = due; due = 0; was_held = true
     :: troubles > 0 -> troubles--;
        if
        :: printf("run:    fails\n")
