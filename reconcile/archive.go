@@ -20,6 +20,10 @@ type Archive interface {
 	Inspect(ctx context.Context) ([]Flaw, error)
 	// Tallies are how requests and ticks have ended, of each target that was ever asked for, by target.
 	Tallies(ctx context.Context) ([]Tally, error)
+	// Leave has the ledger carried to another place while nobody can write to it, and then closes it for good: from then on
+	// the store itself refuses every write, whoever tries, and says what place that is. Where carry fails nothing has
+	// changed. A *ReservedError while somebody has a lease, or a session of work that ends.
+	Leave(ctx context.Context, place string, carry func(ctx context.Context) error) error
 }
 
 // A Retention says how much of the past is kept.
@@ -51,6 +55,7 @@ const (
 	claimFamily    = "claim"
 	declaredFamily = "declared"
 	heldFamily     = "held"
+	knownFamily    = "known"
 	markerFamily   = "marker"
 	pruneFamily    = "prune"
 )
@@ -59,7 +64,24 @@ const (
 // somebody has been told.
 const LostFamily = "lost"
 
+// NodeFamily is that of the hosts that share a ledger, SeenFamily that of those of them which are present.
+const (
+	NodeFamily = "node"
+	SeenFamily = "seen"
+)
+
+// WaitingFamily is that of the plans which wait until somebody is granted their targets, GrantedFamily that of those which
+// somebody was granted, see package registry.
+const (
+	WaitingFamily = "waiting"
+	GrantedFamily = "granted"
+)
+
+// OwnedFamilies are the families whose keys are the names of reconcilers, see Reconciler.Owner.
+func OwnedFamilies() []string { return []string{claimFamily, declaredFamily} }
+
 // Families are the families of records that this trueup knows. Others are a newer one's.
 func Families() []string {
-	return []string{approvalFamily, claimFamily, declaredFamily, heldFamily, LostFamily, markerFamily, pruneFamily}
+	return []string{approvalFamily, claimFamily, declaredFamily, GrantedFamily, heldFamily, knownFamily, LostFamily, markerFamily, NodeFamily, pruneFamily, SeenFamily,
+		WaitingFamily}
 }

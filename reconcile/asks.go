@@ -17,10 +17,19 @@ type Order struct {
 	Fresh Wanted // what of it came with this attempt
 }
 
+// epoch is the claim's; empty without one.
+func (o Order) epoch() string {
+	if o.Claim == nil {
+		return ""
+	}
+	return o.Claim.Epoch
+}
+
 // Wanted is everything, or some targets.
 type Wanted struct {
-	All  bool
-	Keys []Key
+	All     bool
+	Touched bool // somebody asked for everything, and not a timer alone
+	Keys    []Key
 }
 
 // A Trigger asks for a sweep soon. It is a hint: what is asked of each target stands in the ledger, and the next sweep, whoever
@@ -35,10 +44,17 @@ type Trigger interface {
 // was settled under them is no answer to who asks now, so everything is ticked and no ticket covered.
 func (r *Reconciler) record(ctx context.Context, order Order) (strange []Key, answers bool, err error) {
 	_, strange = r.known(order.Owing)
+	if err := r.Alone(ctx, order.epoch()); err != nil {
+		return nil, false, err
+	}
 	for {
-		b, wanted, claim := Batch{}, order.Owing, order.Claim
+		b, wanted, claim, begins := Batch{}, order.Owing, order.Claim, false
 		if claim != nil {
 			last, write, err := r.lastClaim(ctx, *claim)
+			begins = last.Epoch != claim.Epoch
+			if last.Epoch != claim.Epoch && last.Epoch != "" {
+				b.Gone, last = []string{last.Epoch}, Claim{}
+			}
 			switch {
 			case err != nil:
 				return nil, false, err
@@ -55,16 +71,35 @@ func (r *Reconciler) record(ctx context.Context, order Order) (strange []Key, an
 		}
 		known, lost := r.known(wanted)
 		b.Strange = len(lost)
-		if len(known) > 0 {
-			b.Ask = []Ask{{Targets: known, Reason: order.reason(), Claim: claim}}
+		asks := r.asks(known, wanted, Ask{Reason: order.reason(), Claim: claim})
+		err := r.ask(ctx, asks, b)
+		if err == nil && begins {
+			err = r.begun(ctx, claim)
 		}
-		if err := r.Ledger.Commit(ctx, b); !errors.Is(err, ErrConflict) {
+		if !errors.Is(err, ErrConflict) {
 			return strange, claim != nil, err
 		}
 	}
 }
 
-// lastClaim is the last claim on record of the same epoch, zero when there is none, and the write that puts this one there.
+// ask commits asks one by one, so that others can draw numbers in between: with the first what is declared, lest another
+// host forgets what it was just asked for, and with the last the batch. Who is cut short asks for everything again.
+func (r *Reconciler) ask(ctx context.Context, asks []Ask, last Batch) error {
+	declares, err := r.declares(ctx)
+	if err != nil {
+		return err
+	}
+	for ; len(asks) > 1; asks, declares = asks[1:], nil {
+		if err := r.Ledger.Commit(ctx, Batch{Ask: asks[:1], Records: declares}); err != nil {
+			return err
+		}
+	}
+	last.Ask, last.Records = asks, append(last.Records, declares...)
+	return r.Ledger.Commit(ctx, last)
+}
+
+// lastClaim is the last claim on record, zero when there is none, and the write that puts this one there. One of another
+// epoch was of a trigger that is gone.
 func (r *Reconciler) lastClaim(ctx context.Context, claim Claim) (last Claim, write Write, err error) {
 	write = Write{Family: claimFamily, Key: r.owner()}
 	if write.Value, err = json.Marshal(claim); err != nil {
@@ -77,9 +112,6 @@ func (r *Reconciler) lastClaim(ctx context.Context, claim Claim) (last Claim, wr
 	write.Revision = found.Revision
 	if err := json.Unmarshal(found.Value, &last); err != nil {
 		return last, write, fmt.Errorf("reading the last claim on record: %w", err)
-	}
-	if last.Epoch != claim.Epoch {
-		last = Claim{}
 	}
 	return last, write, nil
 }

@@ -54,8 +54,12 @@
 //	reconcile/command    the kind that runs commands
 //	reconcile/forgejo    the kind that keeps a Forgejo or Gitea server; reconcile/httpapi is how all that speak HTTP behave
 //	reconcile/config     the configuration file
+//	reconcile/export     the lines in which a ledger leaves one store and comes into another
 //	reconcile/sqlite     the ledger on one host; reconcile/ledgertest is what every ledger must show, reconcile/kindtest
 //	                     what every kind must; reconcile/simtest runs the domain through simulated worlds
+//	reconcile/postgres   the ledger that several hosts share; reconcile/node is who these hosts are
+//	reconcile/registry   runs that wait with a plan of their own, for programs that give work to nodes through the ledger
+//	reconcile/publish    alarms, metrics and the status page
 //	reconcile/trigger    gate, claim, settle, tickets, and the watch that needs no systemd
 //	units                the trigger on systemd
 //	cmd                  trueup and trueup-gate; only here are things wired together

@@ -17,8 +17,10 @@ const (
 	cobra    = "github.com/spf13/cobra"
 	yaml     = "gopkg.in/yaml.v3"
 	modernc  = "modernc.org/sqlite"
+	pgx      = "github.com/jackc/pgx/v5"
 	gitea    = "code.gitea.io/sdk/gitea"
 	progress = "github.com/schollz/progressbar/v3"
+	tea      = "charm.land/bubbletea/v2"
 )
 
 // A row says what a package may import beside the standard library.
@@ -28,33 +30,42 @@ type row struct{ ours, others []string }
 // trigger; reconcile knows neither; the trigger knows nothing of ours, and the gate little more than the trigger, so that
 // what faces the web app stays small. Kinds and stores never import each other.
 var table = map[string]row{
-	"cmd/trueup": {ours: []string{"reconcile", "reconcile/command", "reconcile/config", "reconcile/forgejo", "reconcile/plan", "reconcile/policy",
-		"reconcile/publish", "reconcile/sqlite", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys, progress}},
-	"cmd/trueup-gate":        {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
-	"docs/examples/kind":     {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}},
-	"docs/model":             {},
-	"reconcile":              {},
-	"reconcile/command":      {ours: []string{"reconcile", "reconcile/plan", "reconcile/secret"}, others: []string{yaml, sys}},
-	"reconcile/config":       {ours: []string{"reconcile", "reconcile/policy"}, others: []string{yaml}},
-	"reconcile/forgejo":      {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}, others: []string{gitea, yaml}},
-	"reconcile/forgejo/fake": {},
-	"reconcile/httpapi":      {ours: []string{"reconcile", "reconcile/secret"}},
-	"reconcile/kindtest":     {ours: []string{"reconcile", "reconcile/plan", "reconcile/policy", "reconcile/sqlite"}},
-	"reconcile/plan":         {ours: []string{"reconcile", "reconcile/policy"}},
-	"reconcile/ledgertest":   {ours: []string{"reconcile"}},
-	"reconcile/policy":       {ours: []string{"reconcile", "reconcile/secret"}, others: []string{yaml, modernc}},
-	"reconcile/publish":      {others: []string{sys}},
-	"reconcile/secret":       {},
-	"reconcile/simtest":      {},
-	"reconcile/sqlite":       {ours: []string{"reconcile"}, others: []string{modernc, sys}},
-	"reconcile/trigger":      {others: []string{systemd, fsnotify, sys}},
-	"units":                  {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
-	"units/heal":             {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
-	"units/nspawn":           {others: []string{sys}},
-	"units/packages":         {},
-	"units/protocol":         {},
-	"units/role":             {},
-	"units/runbook":          {},
+	"cmd/trueup": {ours: []string{"reconcile", "reconcile/command", "reconcile/config", "reconcile/export", "reconcile/forgejo", "reconcile/node", "reconcile/plan", "reconcile/policy",
+		"reconcile/postgres", "reconcile/publish", "reconcile/sqlite", "reconcile/trigger", "units", "units/heal"}, others: []string{cobra, systemd, fsnotify, sys, progress, tea}},
+	"cmd/trueup-gate":           {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd}},
+	"docs/examples/kind":        {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}},
+	"docs/examples/signup":      {ours: []string{"docs/examples/web"}},
+	"docs/examples/web":         {},
+	"docs/model":                {},
+	"reconcile":                 {},
+	"reconcile/command":         {ours: []string{"reconcile", "reconcile/plan", "reconcile/secret"}, others: []string{yaml, sys}},
+	"reconcile/config":          {ours: []string{"reconcile", "reconcile/policy"}, others: []string{yaml}},
+	"reconcile/export":          {ours: []string{"reconcile"}},
+	"reconcile/forgejo":         {ours: []string{"reconcile", "reconcile/config", "reconcile/httpapi", "reconcile/plan"}, others: []string{gitea, yaml}},
+	"reconcile/forgejo/fake":    {},
+	"reconcile/httpapi":         {ours: []string{"reconcile", "reconcile/secret"}},
+	"reconcile/kindtest":        {ours: []string{"reconcile", "reconcile/plan", "reconcile/policy", "reconcile/sqlite"}},
+	"reconcile/node":            {ours: []string{"reconcile"}, others: []string{sys}},
+	"reconcile/registry":        {ours: []string{"reconcile"}},
+	"reconcile/plan":            {ours: []string{"reconcile", "reconcile/policy"}},
+	"reconcile/ledgertest":      {ours: []string{"reconcile"}},
+	"reconcile/policy":          {ours: []string{"reconcile", "reconcile/secret"}, others: []string{yaml, modernc, pgx}},
+	"reconcile/postgres":        {ours: []string{"reconcile", "reconcile/export"}, others: []string{pgx}},
+	"reconcile/postgres/pgtest": {others: []string{pgx}},
+	"reconcile/publish":         {ours: []string{"reconcile/secret"}, others: []string{sys}},
+	"reconcile/secret":          {},
+	"reconcile/simtest":         {},
+	"reconcile/sqlite":          {ours: []string{"reconcile", "reconcile/export"}, others: []string{modernc, sys}},
+	"reconcile/trigger":         {others: []string{systemd, fsnotify, sys}},
+	"units":                     {ours: []string{"reconcile/trigger", "units/heal"}, others: []string{systemd, dbus, sys}},
+	"units/heal":                {ours: []string{"reconcile/trigger"}, others: []string{systemd, dbus}},
+	"units/fleet":               {others: []string{pgx}},
+	"units/nspawn":              {others: []string{sys}},
+	"units/packages":            {},
+	"units/protocol":            {},
+	"units/role":                {},
+	"units/runbook":             {},
+	"units/signup":              {},
 }
 
 // testsOnly is what test files may import on top of their package's row, with every package of ours.

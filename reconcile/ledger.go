@@ -28,8 +28,9 @@ type Ledger interface {
 	Events(ctx context.Context, run RunID) ([]Event, error)
 	// Runs lists runs, the latest first, at most limit; of one target unless the key is empty.
 	Runs(ctx context.Context, target Key, limit int) ([]RunID, error)
-	// Standings lists what is known of each target.
-	Standings(ctx context.Context) ([]Standing, error)
+	// Standings lists what is known of each target, with what claims of these epochs have asked; of all where none is named.
+	// Others may be there too.
+	Standings(ctx context.Context, epochs ...string) ([]Standing, error)
 	// Leases lists the live leases.
 	Leases(ctx context.Context) ([]Lease, error)
 	// Records lists the records of a family whose key begins with the prefix, by key. Expired ones are gone.
@@ -70,8 +71,9 @@ type Batch struct {
 	Append  []Append
 	Records []Write
 	Ask     []Ask
-	Strange int   // how many requests came for targets that are not declared: they are counted, see Tally
-	Forget  []Key // standings of targets that are gone
+	Strange int      // how many requests came for targets that are not declared: they are counted, see Tally
+	Forget  []Key    // standings of targets that are gone
+	Gone    []string // epochs of triggers that are gone: what their claims asked is owed still, and nobody holds a ticket for it
 	Logs    []Log
 }
 
@@ -88,6 +90,8 @@ type Ask struct {
 	Targets []Key
 	Reason  string
 	Claim   *Claim // nil when nobody holds a ticket for it
+	// Aloud is for targets that the asker does not tick itself: a store that several hosts share tells those who listen.
+	Aloud bool
 }
 
 // A Claim is the trigger's number behind an ask.
@@ -104,34 +108,12 @@ type Settlement struct {
 	Expected    int    // the run's last event; zero when it was never opened
 	Facts       []Fact // what closes the run; none where it was never opened
 	Report      Report
-	Covered     bool // the tick's success covers what was asked before its fence was drawn
-	NotBefore   time.Time
+	Covered     bool          // the tick's success covers what was asked before its fence was drawn
+	Wait        time.Duration // for how long from now on, by the store's clock, another tick is useless
 	Fingerprint string
 	Records     []Write
 	Logs        []Log // none where there are no facts
 }
-
-// A Standing is what is known of a target between its ticks.
-type Standing struct {
-	Target      Key
-	Asked       Fence // the last ask
-	AskedAt     time.Time
-	AskedClaim  *Claim // the trigger's number behind the last ask that had one
-	Reason      string // of the last ask
-	Covered     Fence  // the fence of the last tick that covered
-	CoveredAt   time.Time
-	Settled     *Claim // the highest claim all of whose asks of this target are covered
-	Ticked      time.Time
-	Failures    int       // in a row
-	NotBefore   time.Time // a tick before it is useless; zero once it is over, on the store's clock
-	Since       time.Time // when Report.State became what it is
-	Report      Report    // the last
-	Good        *Report   // the last that succeeded
-	Fingerprint string    // the target's at the last tick that covered
-}
-
-// Owed tells whether the target was asked for after its last covering tick began.
-func (s Standing) Owed() bool { return s.Asked > s.Covered }
 
 // A Record is a value under compare-and-swap. Families are listed in docs/ledger.md.
 type Record struct {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -13,7 +12,7 @@ import (
 // one, just before their turn: a lease that waits for a worker is a scope that nobody can use.
 const (
 	most      = 256                   // leases or settlements in one transaction
-	ahead     = time.Second           // leases are taken for as many ticks as are done in it
+	ahead     = time.Second           // leases are taken for as many ticks as are done in it: half of it when others sweep too
 	mostTries = 5                     // of a target in one sweep
 	delay     = 50 * time.Millisecond // how long an ended tick waits for others to be settled with
 )
@@ -22,6 +21,7 @@ const (
 type pool struct {
 	*Reconciler
 	ctx    context.Context
+	epoch  string // of the order's claim
 	keeper *keeper
 
 	mu       sync.Mutex
@@ -33,8 +33,8 @@ type pool struct {
 	back     map[Scope]bool     // what leases of ours covered that are given back
 	ended    []Settlement
 	flusher  *time.Timer
-	batch    int
-	granted  time.Time
+	pace     pace
+	crowd    crowd
 	tried    map[Key]Fence     // what was asked of a target when it was tried
 	tries    map[Key]int       // how often it was
 	standing map[Key]*Standing // what was known when it was last read
@@ -46,12 +46,6 @@ type pool struct {
 	refused map[Key]refusal
 }
 
-// A refusal is a target that somebody else holds a scope of.
-type refusal struct {
-	target Target
-	why    error
-}
-
 // A lot is a lease that waits for a worker.
 type lot struct {
 	run *Run
@@ -59,7 +53,7 @@ type lot struct {
 }
 
 func newPool(ctx context.Context, r *Reconciler) *pool {
-	p := &pool{Reconciler: r, ctx: ctx, keeper: newKeeper(r.Ledger, r.TTL, r.Uptime), batch: max(1, r.Parallel),
+	p := &pool{Reconciler: r, ctx: ctx, keeper: newKeeper(r.Ledger, r.TTL, r.Uptime), pace: pace{batch: max(1, r.Parallel)},
 		busy: map[RunID]bool{}, blocked: map[RunID][]Target{}, back: map[Scope]bool{}, tried: map[Key]Fence{}, tries: map[Key]int{},
 		reports: map[Key]Report{}, refused: map[Key]refusal{}}
 	p.changed = sync.NewCond(&p.mu)
@@ -80,7 +74,7 @@ func (p *pool) attend(due func(map[Key]*Standing) []Target) error {
 	})()
 	for p.err == nil && p.ctx.Err() == nil {
 		p.standing = nil // of thousands of targets there is no room for two
-		standings, err := p.standings(p.ctx)
+		standings, err := p.standings(p.ctx, p.epoch)
 		if err != nil {
 			return err
 		}
@@ -137,6 +131,10 @@ func (p *pool) next() *lot {
 			l := p.ready[0]
 			p.ready = p.ready[1:]
 			return l
+		case p.crowd.looks:
+			p.changed.Wait()
+		case len(p.queue) > 0 && p.crowd.lost >= max(1, p.Parallel, len(p.queue)/32): // which costs as much as to look
+			p.look()
 		case len(p.queue) > 0:
 			p.grant()
 		case len(p.blocked) > 0 && len(p.busy) > 0:
@@ -149,12 +147,13 @@ func (p *pool) next() *lot {
 	return nil
 }
 
-// grant leases the next batch of the queue.
+// grant leases the next batch of the queue, unless the host is to take nothing more.
 func (p *pool) grant() {
-	if each := time.Since(p.granted) / time.Duration(p.batch); !p.granted.IsZero() {
-		p.batch = int(min(most, max(1, ahead/max(1, each))))
+	if takes, err := p.takes(p.ctx); err != nil || !takes {
+		p.queue, p.err = nil, err
+		return
 	}
-	n := min(p.batch, len(p.queue))
+	n := min(p.pace.next(max(1, p.Parallel), p.crowd.met), len(p.queue))
 	targets := p.queue[:n]
 	p.queue = p.queue[n:]
 	bids := make([]Bid, n)
@@ -168,33 +167,48 @@ func (p *pool) grant() {
 		p.err = fmt.Errorf("acquiring leases: %w", err)
 		return
 	}
-	p.granted = time.Now()
+	lost := 0
 	for i, a := range answers {
-		p.place(targets[i], a, asked)
+		if !p.place(targets[i], a, asked) {
+			lost++
+		}
 	}
+	p.avoid(lost, n)
 }
 
-// place puts a target where it now belongs: with the workers, behind a lease of ours, or left owed to somebody else.
-func (p *pool) place(t Target, a Answer, asked moment) {
+// place puts a target where it now belongs: with the workers, behind a lease of ours, left owed to somebody else, or with what
+// somebody else has done since it was found due. In the last two cases the bid was lost to others.
+func (p *pool) place(t Target, a Answer, asked moment) (ours bool) {
 	if a.Refused == nil {
 		p.busy[a.Lease.Run] = true
+		delete(p.refused, t.Key)
+		if t.done(a.Standing) {
+			p.count(t.Key, a.Standing.Report)
+			p.end(Settlement{Lease: a.Lease})
+			return false
+		}
 		run := &Run{Target: t, Standing: a.Standing, Lease: a.Lease, ledger: p.Ledger, keeper: p.keeper}
 		p.ready = append(p.ready, &lot{run, p.keeper.hold(p.ctx, a.Lease.Fence, asked)})
-		delete(p.refused, t.Key)
-		return
+		return true
 	}
-	if by, reserved := a.Refused.(*ReservedError); reserved && p.busy[by.Run] {
+	by, reserved := a.Refused.(*ReservedError)
+	if reserved && p.busy[by.Run] {
 		p.blocked[by.Run] = append(p.blocked[by.Run], t)
-		return
+		return true
 	}
-	p.refused[t.Key] = refusal{t, a.Refused}
-	p.count(t.Key, Report{State: Elsewhere, Note: a.Refused.Error()})
+	p.refuse(t, a.Refused)
+	return !reserved || by.Run == "" // a person's reservation is not another sweep
 }
 
 // settle puts an ended tick with those that are settled together soon.
 func (p *pool) settle(s Settlement) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.pace.ended++
+	p.end(s)
+}
+
+func (p *pool) end(s Settlement) {
 	p.ended = append(p.ended, s)
 	switch {
 	case len(p.ended) >= most:
@@ -240,26 +254,6 @@ func (p *pool) flush() {
 		p.again(end.Lease)
 	}
 	p.changed.Broadcast()
-}
-
-// again lets targets be tried once more that were refused and that the lease, which is back, excluded. Who held them may
-// have looked for them meanwhile, and found this lease.
-func (p *pool) again(back Lease) {
-	for _, s := range back.Scopes {
-		p.back[s] = true
-	}
-	for key, r := range p.refused {
-		if slices.ContainsFunc(r.target.Holds(), func(s Scope) bool { return slices.Contains(back.Scopes, s) }) {
-			delete(p.refused, key)
-			delete(p.tried, key)
-			p.tries[key]--
-		}
-	}
-}
-
-// excluded tells whether a lease that is back has excluded the target: who was refused for it may have left it to this process.
-func (p *pool) excluded(t Target) bool {
-	return slices.ContainsFunc(t.Holds(), func(s Scope) bool { return p.back[s] })
 }
 
 func (p *pool) count(key Key, report Report) {

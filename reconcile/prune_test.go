@@ -3,7 +3,6 @@ package reconcile_test
 import (
 	"context"
 	"errors"
-	"io"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 // A cellar is an archive that tells how often it was pruned.
 type cellar struct {
+	reconcile.Archive
 	keep []reconcile.Retention
 	say  reconcile.Pruned
 	err  error
@@ -22,10 +22,6 @@ func (c *cellar) Prune(_ context.Context, r reconcile.Retention) (reconcile.Prun
 	c.keep = append(c.keep, r)
 	return c.say, c.err
 }
-
-func (*cellar) Export(context.Context, io.Writer) error            { return nil }
-func (*cellar) Inspect(context.Context) ([]reconcile.Flaw, error)  { return nil, nil }
-func (*cellar) Tallies(context.Context) ([]reconcile.Tally, error) { return nil, nil }
 
 // TestSweepsPruneOnceADay: work that is left over is the next sweep's, a failure is no failure of the sweep's.
 func TestSweepsPruneOnceADay(t *testing.T) {

@@ -138,6 +138,12 @@ func (s *stage) standing(name string) reconcile.Standing {
 	return all[i]
 }
 
+// settled is the number that a target has settled in an epoch.
+func (s *stage) settled(name, epoch string) uint64 {
+	claim, _ := s.standing(name).SettledOf(epoch)
+	return claim.N
+}
+
 func (s *stage) runs(name string) []reconcile.RunID {
 	s.t.Helper()
 	runs, err := s.store.Runs(s.t.Context(), reconcile.Key("command:"+name), 100)

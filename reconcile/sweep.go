@@ -19,6 +19,7 @@ type Reconciler struct {
 	Uptime   Uptime // of the host, by which leases end too; nil where it is not known
 	// Owner tells reconcilers apart that share a ledger: their claims are numbered apart, and none forgets another's targets.
 	Owner   string
+	Host    Host      // which node it runs on; nil where the ledger is one host's alone
 	Trigger Trigger   // of a sweep, for targets that a tick by hand gives reason to look at; none when nil
 	Archive Archive   // of the ledger, which sweeps prune now and then; they do not when nil
 	Keep    Retention // what they leave
@@ -73,6 +74,7 @@ func (r *Reconciler) Sweep(ctx context.Context, order Order) (Outcome, error) {
 		first[key] = true
 	}
 	p := newPool(ctx, r)
+	p.crowd.first, p.epoch = first, order.epoch()
 	err = p.attend(func(standings map[Key]*Standing) []Target { return r.due(standings, first) })
 	o := Outcome{Reports: p.reports, Strange: strange}
 	if err != nil {
@@ -96,6 +98,9 @@ func (r *Reconciler) Tick(ctx context.Context, key Key, reason string) (Report, 
 		return Report{}, fmt.Errorf("ticking %s: no such target is declared", key)
 	}
 	target := r.Targets[i]
+	if err := r.refuse(ctx, target); err != nil {
+		return Report{}, err
+	}
 	if err := r.Ledger.Commit(ctx, Batch{Ask: []Ask{{Targets: []Key{key}, Reason: reason}}}); err != nil {
 		return Report{}, fmt.Errorf("recording what is asked for: %w", err)
 	}
@@ -122,7 +127,10 @@ func (r *Reconciler) due(standings map[Key]*Standing, first map[Key]bool) []Targ
 	var due []Target
 	for _, t := range r.Targets {
 		s := standings[t.Key]
-		if changed := s.Fingerprint != t.Fingerprint; changed || s.Owed() && !s.parked() {
+		if !r.fits(t) {
+			continue // it is another node's to tick
+		}
+		if changed := s.Fingerprint != t.Fingerprint; changed || s.Owed() && s.NotBefore.IsZero() {
 			due = append(due, t)
 		}
 	}
@@ -142,8 +150,9 @@ func rank(first bool) int {
 	return 1
 }
 
-func (r *Reconciler) standings(ctx context.Context) (map[Key]*Standing, error) {
-	all, err := r.Ledger.Standings(ctx)
+// standings are read with the claims of the order's epoch; without one there may be any.
+func (r *Reconciler) standings(ctx context.Context, epoch string) (map[Key]*Standing, error) {
+	all, err := r.Ledger.Standings(ctx, epoch)
 	if err != nil {
 		return nil, fmt.Errorf("reading what is known of the targets: %w", err)
 	}
@@ -163,12 +172,12 @@ func (r *Reconciler) standings(ctx context.Context) (map[Key]*Standing, error) {
 func (r *Reconciler) covered(claim Claim, standings map[Key]*Standing) (uint64, time.Time) {
 	lowest := claim
 	for _, t := range r.Targets {
-		s := standings[t.Key].Settled
-		if s == nil || s.Epoch != claim.Epoch {
+		s, is := standings[t.Key].SettledOf(claim.Epoch)
+		if !is {
 			return 0, time.Time{}
 		}
 		if s.N < lowest.N {
-			lowest = *s
+			lowest = s
 		}
 	}
 	return lowest.N, lowest.Claimed

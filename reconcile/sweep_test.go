@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"trueup/reconcile"
+	"trueup/reconcile/sqlite"
 )
 
 func TestSweepTicksWhatIsAskedFirst(t *testing.T) {
@@ -181,17 +182,35 @@ func TestRateLimitByAClockThatWasAhead(t *testing.T) {
 	s := newStage(t, "a")
 	s.sweep(s.claim())
 	s.plays("a", func(_ context.Context, run *reconcile.Run) (reconcile.Report, error) {
-		end := reconcile.Settlement{Lease: run.Lease, NotBefore: time.Now().AddDate(10, 0, 0), Report: reconcile.Report{State: reconcile.Limited},
+		end := reconcile.Settlement{Lease: run.Lease, Wait: 10 * 365 * 24 * time.Hour, Report: reconcile.Report{State: reconcile.Limited},
 			Fingerprint: run.Target.Fingerprint}
 		_, err := s.store.Settle(t.Context(), []reconcile.Settlement{end}) // as a sweep of that time would have
 		return reconcile.Report{State: reconcile.OK}, err
 	})
 	s.sweep(s.claim())
-	if k := s.standing("a"); k.NotBefore.IsZero() || !k.Owed() {
-		t.Fatalf("nothing is shown: %+v", k)
+	if k := s.standing("a"); !k.NotBefore.IsZero() || k.Report.State != reconcile.Limited || !k.Owed() {
+		t.Fatalf("after it: %+v", k)
 	}
 	s.plays("a", fine)
 	s.covers(s.sweep(s.claim()), 3, "by the next sweep")
+}
+
+// How long a target waits is for the ledger's clock to say, wherever the host's own stands.
+func TestRateLimitOnAHostWhoseClockIsAhead(t *testing.T) {
+	s := newStage(t, "a")
+	store, err := sqlite.Open(t.Context(), s.path+".behind", sqlite.Options{Clock: func() time.Time { return time.Now().Add(-50 * time.Minute) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	s.store, s.Ledger = store, store
+	s.plays("a", func(context.Context, *reconcile.Run) (reconcile.Report, error) {
+		return reconcile.Report{}, &reconcile.NotBeforeError{At: time.Now().Add(time.Minute), Err: errors.New("429")}
+	})
+	s.sweep(s.claim())
+	if k := s.standing("a"); k.NotBefore.IsZero() || k.NotBefore.Sub(k.Ticked) > time.Minute {
+		t.Errorf("ticked at %s, and not before %s", k.Ticked, k.NotBefore)
+	}
 }
 
 // A sweep is a few transactions, not a few for each target (B7).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -12,14 +11,26 @@ import (
 // A Key names a target: "kind:name". It is also the name of a request in the spool and the first scope of the target.
 type Key string
 
-var keys = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}:[A-Za-z0-9][A-Za-z0-9._@-]{0,149}$`)
-
 // ParseKey checks a key that comes from outside.
 func ParseKey(s string) (Key, error) {
-	if !keys.MatchString(s) {
+	kind, name, cut := strings.Cut(s, ":")
+	small := len(kind) > 0 && kind[0] >= 'a' && strings.ToLower(kind) == kind
+	if !cut || !small || !IsWord(kind, "", 32) || !IsWord(name, "._@-", 150) {
 		return "", fmt.Errorf("target %q: want KIND:NAME, a kind in small letters and a name of letters, digits and ._@-", s)
 	}
 	return Key(s), nil
+}
+
+// IsWord tells whether a text is letters and digits of ASCII and the given signs, begins with no sign, and has from 1 to most
+// bytes. Names that come from outside are checked by it at each start, before which an expression would have to be compiled.
+func IsWord(s, signs string, most int) bool {
+	for i, c := range []byte(s) {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !letter && (i == 0 || strings.IndexByte(signs, c) < 0) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= most
 }
 
 // Kind is what stands before the colon.
@@ -39,6 +50,8 @@ type Target struct {
 	Key     Key
 	Scopes  []Scope       // what a tick holds besides the target itself
 	Timeout time.Duration // how long a tick may take; none when zero
+	// Requires are labels that a host must have to tick it.
+	Requires []string
 	// Fingerprint changes when what is wanted of the target does. A sweep ticks a target whose fingerprint is not the
 	// one of its last tick, asked for or not.
 	Fingerprint string

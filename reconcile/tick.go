@@ -28,7 +28,7 @@ func (r *Run) stopped(err error) Settlement {
 	if r.history.Seq() == 0 {
 		s.Facts, s.Logs = nil, nil
 	}
-	s.Report, s.NotBefore = Report{}, time.Time{}
+	s.Report, s.Wait = Report{}, 0
 	return s
 }
 
@@ -60,10 +60,7 @@ func (r *Run) settlement(report Report, err error) Settlement {
 	if err != nil {
 		report.State, report.Note, report.Final = stateOf(err), err.Error(), IsTerminal(err)
 		if later, ok := errors.AsType[*NotBeforeError](err); ok {
-			s.NotBefore = later.At
-			if most := time.Now().Add(patience); later.At.After(most) {
-				s.NotBefore = most // a clock or an answer that is off must not park a target for years
-			}
+			s.Wait = min(time.Until(later.At), patience) // a clock or an answer that is off must not park a target for years
 		}
 		if before := r.Standing.Report; s.Expected == 0 && before.State == report.State && before.Note == report.Note {
 			report.Run = before.Run
@@ -92,14 +89,6 @@ func stateOf(err error) State {
 		return Uncertain
 	}
 	return Failing
-}
-
-// patience is how long a target waits at most because the outside asked for it.
-const patience = time.Hour
-
-// parked tells whether the target waits for its NotBefore. One further away than patience was set by a clock that was off.
-func (s Standing) parked() bool {
-	return !s.NotBefore.IsZero() && time.Until(s.NotBefore) <= patience
 }
 
 // closing is how long the last words of ticks may take to be recorded after the process was told to stop.

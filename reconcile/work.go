@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,15 +46,11 @@ var (
 // An ItemID names a work item, in the words of those who work: "maintenance-db", "pause:command:proxy".
 type ItemID string
 
-var (
-	itemIDs    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$`)
-	runIDs     = regexp.MustCompile(`^r-[0-9a-z]{5,}$`)
-	scopeTexts = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}$`)
-)
-
 // ParseItemID checks a name that comes from outside. What could be taken for a run is none.
 func ParseItemID(s string) (ItemID, error) {
-	if !itemIDs.MatchString(s) || runIDs.MatchString(s) {
+	number, run := strings.CutPrefix(s, "r-")
+	run = run && len(number) >= 5 && IsWord(number, "", 200) && strings.ToLower(number) == number
+	if run || !IsWord(s, "._:@-", 200) {
 		return "", fmt.Errorf("work item %q: want letters, digits and ._:@-, and no run's name", s)
 	}
 	return ItemID(s), nil
@@ -63,7 +58,7 @@ func ParseItemID(s string) (ItemID, error) {
 
 // ParseScope checks a key that comes from outside. It has the form that the configuration's scopes have.
 func ParseScope(s string) (Scope, error) {
-	if !scopeTexts.MatchString(s) {
+	if !IsWord(s, "._:@/+-", 200) {
 		return "", fmt.Errorf("scope %q: want letters, digits and ._:@/+-", s)
 	}
 	return Scope(s), nil
@@ -124,6 +119,25 @@ func (i Item) Next() int {
 		return 1
 	}
 	return i.Events[len(i.Events)-1].Seq + 1
+}
+
+// checkpoints are how many of a session's are kept: whoever says every minute how far it is leaves no history that must be
+// read with each order.
+const checkpoints = 50
+
+// Surplus are the numbers of the session's earliest checkpoints, from first to last, which a store removes so that another one
+// finds room.
+func (i Item) Surplus() (first, last int, many bool) {
+	var said []int
+	for _, e := range i.Events {
+		if e.Type == WorkCheckpointed && e.Fence == i.Session.Fence {
+			said = append(said, e.Seq)
+		}
+	}
+	if len(said) < checkpoints {
+		return 0, 0, false
+	}
+	return said[0], said[len(said)-checkpoints], true
 }
 
 // Reserves says which of the scopes the item holds; nil when none.

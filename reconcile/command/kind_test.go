@@ -121,6 +121,7 @@ func TestApplyThatFails(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("TRUEUP_SECRET_OF_OURS", "x")
 	t.Setenv("NOTIFY_SOCKET", "/run/systemd/notify")
+	t.Setenv("PGPASSWORD", "of the ledger")
 	t.Setenv("KEPT", "as it is")
 	t.Setenv("CHANGED", "before")
 	in, log := input()
@@ -149,7 +150,7 @@ dir: /usr
 		}
 	}
 	for _, line := range got {
-		for _, no := range []string{"NOTIFY_SOCKET", "TRUEUP_SECRET", "TRUEUP_CHANGE"} {
+		for _, no := range []string{"NOTIFY_SOCKET", "PGPASSWORD", "TRUEUP_SECRET", "TRUEUP_CHANGE"} {
 			if strings.HasPrefix(line, no) {
 				t.Errorf("the command sees %s", line)
 			}

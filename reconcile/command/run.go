@@ -113,10 +113,10 @@ func (r *reader) finish() {
 	r.from.Close()
 }
 
-// environment is the service's own, without what speaks of the service itself, and with what a command may want to know
+// environment is the service's own, without what speaks of the service itself or opens its ledger, and with what a command may want to know
 // of the run. The policy lies in a private file, until it is forgotten.
 func (k *Kind) environment(in plan.Input, c call) (env []string, forget func(), err error) {
-	env = slices.DeleteFunc(os.Environ(), func(set string) bool {
+	env = slices.DeleteFunc(secret.Environ(), func(set string) bool {
 		name, _, _ := strings.Cut(set, "=")
 		return strings.HasPrefix(name, "TRUEUP_") ||
 			slices.Contains([]string{"NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}, name)

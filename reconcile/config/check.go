@@ -50,27 +50,6 @@ func (l *loader) doubled() {
 	}
 }
 
-// state looks at how the ledger is written.
-func (l *loader) state(at place) {
-	c := l.config
-	path, ours := strings.CutPrefix(c.State, stateScheme)
-	switch {
-	case !ours:
-		scheme, _, _ := strings.Cut(c.State, ":")
-		hint := "write sqlite:///path/ledger.db"
-		if filepath.IsAbs(c.State) {
-			hint = "did you mean \"" + stateScheme + c.State + "\"?"
-		}
-		l.add(at, hint, "state: no ledger is kept in %q", scheme)
-	case !filepath.IsAbs(path):
-		l.add(at, "three slashes: sqlite:///path/ledger.db", "state: %q is a relative path", path)
-	case strings.ContainsAny(path, "?#%"):
-		l.add(at, "", "state: a path without ?, # and %%")
-	case strings.HasSuffix(path, "/"):
-		l.add(at, "name a file in it", "state: %s is a folder", path)
-	}
-}
-
 // folders refuses folders in one another: each has readers and writers of its own. The ledger may stand beside the
 // trigger's state, and nowhere that others read or write.
 func (l *loader) folders(top place) {
@@ -92,7 +71,7 @@ func (l *loader) folders(top place) {
 				l.add(line(a.key, b.key), "give each a folder of its own", "%s %s and %s %s lie in one another", a.key, a.path, b.key, b.path)
 			}
 		}
-		if a.key != "trigger.state" && a.path != "" && inside(c.Database(), a.path) {
+		if a.key != "trigger.state" && a.path != "" && !c.Shared() && inside(c.Database(), a.path) {
 			l.add(line("state", a.key), "put it beside the trigger's state", "state: the ledger %s lies in the folder %s, which others use", c.Database(), a.key)
 		}
 	}

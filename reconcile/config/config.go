@@ -2,7 +2,6 @@ package config
 
 import (
 	"path/filepath"
-	"strings"
 	"time"
 
 	"trueup/reconcile"
@@ -13,11 +12,11 @@ import (
 type Config struct {
 	Version  int      `yaml:"version" required:"true" max:"1" doc:"the version of this format: 1"`
 	Trigger  Trigger  `yaml:"trigger" doc:"how touches become sweeps"`
-	State    string   `yaml:"state" doc:"the ledger, a file on a local disk: sqlite:///path/ledger.db; without it ledger.db in trigger.state"`
+	State    string   `yaml:"state" doc:"the ledger: sqlite:///path/ledger.db, a file on a local disk, or postgres://user@host/database, which several hosts share; without it ledger.db in trigger.state"`
 	Outbox   string   `yaml:"outbox" path:"abs" doc:"the folder that the web app reads: status.json"`
 	Report   string   `yaml:"report" path:"abs" doc:"a folder for what operators read, which the web app does not"`
 	Lease    Lease    `yaml:"lease" doc:"how targets are held"`
-	Ledger   Ledger   `yaml:"ledger" doc:"how much of the past is kept"`
+	Ledger   Ledger   `yaml:"ledger" doc:"how much of the past is kept, and the password of a ledger that has one"`
 	Breaker  Breaker  `yaml:"breaker" doc:"what a plan may remove without a person's approval"`
 	Parallel int      `yaml:"parallel" max:"256" doc:"how many targets are ticked at once"`
 	Include  []string `yaml:"include" doc:"further files with targets, as globs relative to this file"`
@@ -40,11 +39,13 @@ type Lease struct {
 	TTL time.Duration `yaml:"ttl" min:"10s" max:"24h" doc:"how long a lease lives that is not renewed; a tenth of it is left to end what cannot be renewed"`
 }
 
-// Ledger says how much of the past is kept. What is open or waits for a person is, whatever it says.
+// Ledger says how much of the past is kept, and with what password a database is asked. What is open or waits for a person is, whatever it says.
 type Ledger struct {
 	Keep time.Duration `yaml:"keep" min:"1h" doc:"how long runs and finished work items are kept; 2160h are 90 days"`
 	Runs int           `yaml:"runs" min:"0" doc:"how many of a target's last runs are kept, however old"`
 	Logs int           `yaml:"logs" max:"1048576" doc:"how many MiB of what commands printed are kept, the latest"`
+
+	Password Secret `yaml:"password" doc:"the password of the database, with postgres:// only"`
 }
 
 // MostLogs is the bound of Ledger.Logs.
@@ -77,7 +78,7 @@ func (t Target) Key() reconcile.Key { return reconcile.Key(t.Kind + ":" + t.Name
 
 // Target is what the domain knows of it.
 func (t Target) Target() reconcile.Target {
-	return reconcile.Target{Key: t.Key(), Scopes: t.Scopes, Timeout: t.Timeout, Fingerprint: t.Fingerprint}
+	return reconcile.Target{Key: t.Key(), Scopes: t.Scopes, Timeout: t.Timeout, Requires: t.Requires, Fingerprint: t.Fingerprint}
 }
 
 // Kinds makes each kind's settings: a pointer to a new struct that holds the kind's defaults.
@@ -110,9 +111,3 @@ func Defaults(home, instance string) Config {
 
 // defaultTimeout bounds a tick whose target says nothing.
 const defaultTimeout = 10 * time.Minute
-
-// stateScheme is how a ledger on this host is written.
-const stateScheme = "sqlite://"
-
-// Database is the path of the ledger's file.
-func (c *Config) Database() string { return strings.TrimPrefix(c.State, stateScheme) }

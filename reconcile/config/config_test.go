@@ -293,7 +293,7 @@ func TestPaths(t *testing.T) {
 		`trueup.yaml:3: state: the ledger /srv/x/state/ledger.db lies in the folder outbox, which others use → put it beside the trigger's state`)
 	for state, want := range map[string]string{
 		"/x/y.db":            `no ledger is kept in "/x/y.db" → did you mean "sqlite:///x/y.db"?`,
-		"postgres://h/db":    `no ledger is kept in "postgres" → write sqlite:///path/ledger.db`,
+		"mysql://h/db":       `no ledger is kept in "mysql" → write sqlite:///path/ledger.db, or postgres://user@host/database`,
 		"sqlite://y.db":      `"y.db" is a relative path → three slashes: sqlite:///path/ledger.db`,
 		"sqlite:///x/?a=b":   `a path without ?, # and %`,
 		"sqlite:///x/":       `/x/ is a folder → name a file in it`,

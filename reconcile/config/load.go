@@ -23,31 +23,31 @@ func Load(path string, o Options) (*Config, error) {
 	return &c, nil
 }
 
-// LedgerOf is the ledger's file of a configuration that Load refuses, for who wants to know what has happened so far. It is
-// empty where the file does not tell.
-func LedgerOf(path string, o Options) string {
+// LedgerOf is what a configuration that Load refuses says of its ledger, and nothing else, for who wants to know what has
+// happened so far. It is nil where the file does not tell.
+func LedgerOf(path string, o Options) *Config {
 	c := o.Defaults
 	c.origins = map[string]place{}
 	l := loader{options: o, config: &c}
 	data, ok := l.read(path)
 	if !ok {
-		return ""
+		return nil
 	}
 	root := l.parse(path, data)
 	if root == nil {
-		return ""
+		return nil
 	}
 	d := decoder{&l.findings, path, c.origins}
 	d.mapping(root, spot{}, reflect.ValueOf(&c).Elem())
 	if _, given := c.origins["state"]; given && c.State == "" {
-		return "" // and cannot be read
+		return nil // and cannot be read
 	}
 	c.settle()
 	before := l.count()
 	if l.state(place{}); l.count() > before {
-		return ""
+		return nil
 	}
-	return c.Database()
+	return &Config{State: c.State, Ledger: c.Ledger}
 }
 
 // A loader reads one configuration.

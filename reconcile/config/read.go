@@ -7,7 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -130,20 +130,26 @@ func empty(doc *yaml.Node) bool {
 	return len(doc.Content) == 0 || doc.Content[0].Kind == yaml.ScalarNode && doc.Content[0].ShortTag() == "!!null"
 }
 
-// yamlLine is how yaml.v3 names the line in an error.
-var yamlLine = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
-
-// located splits an error of yaml.v3 into its line and what it says.
+// located splits an error of yaml.v3, such as "yaml: line N: …", into its line and what it says.
 func located(text string, otherwise int) (line int, message string) {
-	m := yamlLine.FindStringSubmatch(text)
-	if line, err := strconv.Atoi(m[1]); err == nil && line > 0 {
-		return line, m[2]
+	text = strings.TrimPrefix(text, "yaml: ")
+	number, message, named := strings.Cut(strings.TrimPrefix(text, "line "), ": ")
+	line, err := strconv.Atoi(number)
+	switch {
+	case !named || err != nil || !strings.HasPrefix(text, "line "):
+		return otherwise, text
+	case line <= 0:
+		return otherwise, message
 	}
-	return otherwise, m[2]
+	return line, message
 }
 
-// fromParser are the complaints of yaml.v3's parser, which counts lines from 0 where its scanner counts from 1.
-var fromParser = regexp.MustCompile(`^did not find expected (<document start>|node content|'-' indicator|key|',' or)`)
+// fromParser tells whether a complaint is one of yaml.v3's parser, which counts lines from 0 where its scanner counts from 1.
+func fromParser(message string) bool {
+	what, is := strings.CutPrefix(message, "did not find expected ")
+	return is && slices.ContainsFunc([]string{"<document start>", "node content", "'-' indicator", "key", "',' or"},
+		func(begins string) bool { return strings.HasPrefix(what, begins) })
+}
 
 // syntax tells what YAML itself refuses. Where tabs indent a line they are the likely reason, and each is told.
 func (f *findings) syntax(path string, data []byte, err error) {
@@ -157,7 +163,7 @@ func (f *findings) syntax(path string, data []byte, err error) {
 		}
 	}
 	line, message := located(err.Error(), 1)
-	if strings.Contains(err.Error(), "yaml: line ") && fromParser.MatchString(message) {
+	if strings.Contains(err.Error(), "yaml: line ") && fromParser(message) {
 		line++
 	}
 	if tabs == 0 || !strings.Contains(message, "tab") && !strings.Contains(message, "cannot start") {

@@ -5,17 +5,11 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
-)
-
-var (
-	wholeNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,17})$`)
-	partNumber  = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?$`)
 )
 
 // scalar reads a single value: text, a number, a duration, true or false.
@@ -40,7 +34,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, at spot) {
 		v.SetBool(n.Value == "true")
 	case v.CanInt():
 		number, err := strconv.ParseInt(n.Value, 10, v.Type().Bits())
-		if err != nil || !wholeNumber.MatchString(n.Value) {
+		if err != nil || !wholeNumber(n.Value, 18) {
 			d.fault(n, at, "write it in digits, such as 12", "%s is no whole number", n.Value)
 			return
 		}
@@ -87,7 +81,7 @@ func withPassword(s string) bool {
 
 func (d *decoder) fraction(n *yaml.Node, v reflect.Value, at spot) {
 	number, err := strconv.ParseFloat(n.Value, 64)
-	if err != nil || !partNumber.MatchString(n.Value) {
+	if err != nil || !partNumber(n.Value) {
 		hint := "write it in digits, such as 0.25"
 		if percent, err := strconv.ParseFloat(strings.TrimSuffix(n.Value, "%"), 64); err == nil && strings.HasSuffix(n.Value, "%") {
 			hint = fmt.Sprintf("did you mean %v?", percent/100)

@@ -6,9 +6,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
+
+	"trueup/reconcile"
 )
 
 // A Secret says where a secret stands: in a file of its own, or among the credentials that systemd hands to the service
@@ -19,8 +20,6 @@ type Secret struct {
 	Credential string `yaml:"credential" doc:"the name of a credential of the service's unit"`
 }
 
-var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
-
 // IsZero tells whether no secret is declared.
 func (s Secret) IsZero() bool { return s == Secret{} }
 
@@ -29,7 +28,7 @@ func (s Secret) Validate() error {
 	switch {
 	case (s.File == "") == (s.Credential == ""):
 		return errors.New("want one of file and credential")
-	case s.Credential != "" && !credentialName.MatchString(s.Credential):
+	case s.Credential != "" && !reconcile.IsWord(s.Credential, "._-", 200):
 		return fmt.Errorf("credential %q: want its name, of letters, digits and ._-", s.Credential)
 	}
 	return nil

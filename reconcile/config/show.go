@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -125,6 +126,9 @@ func (p printer) node(path string, v reflect.Value) *yaml.Node {
 func (p printer) itself(own yaml.Marshaler) *yaml.Node {
 	var n yaml.Node
 	value, err := own.MarshalYAML()
+	if n, is := texts(value); err == nil && is {
+		return n
+	}
 	if err == nil {
 		err = n.Encode(value)
 	}
@@ -135,12 +139,38 @@ func (p printer) itself(own yaml.Marshaler) *yaml.Node {
 	return &n
 }
 
+// texts is what n.Encode makes of a value that has nothing but lines of text in it, which by way of an encoder and a parser
+// for each would be most of what ten thousand targets cost to read.
+func texts(value any) (*yaml.Node, bool) {
+	n := &yaml.Node{Style: yaml.FlowStyle}
+	var words []string
+	switch v := value.(type) {
+	case []string:
+		n.Kind, n.Tag, words = yaml.SequenceNode, "!!seq", v
+	case map[string]string:
+		n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		for key, word := range v {
+			words = append(words, key, word)
+		}
+	}
+	if n.Kind == 0 || n.Kind == yaml.MappingNode && len(words) != 2 { // several keys have an order of their own
+		return nil, false
+	}
+	for _, text := range words {
+		if text == "<<" || strings.ContainsRune(text, '\n') || !plainLines(text) || !utf8.ValidString(text) {
+			return nil, false // they have a style, or a tag, of their own
+		}
+		n.Content = append(n.Content, textNode(text))
+	}
+	return n, true
+}
+
 // flow writes a node on one line.
 func flow(n *yaml.Node) {
 	if n.Kind == yaml.MappingNode || n.Kind == yaml.SequenceNode {
 		n.Style |= yaml.FlowStyle
 	}
-	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && takenFor(n.Value) != "" && !sameNumber.MatchString(n.Value) {
+	if n.Kind == yaml.ScalarNode && n.Tag == "!!str" && takenFor(n.Value) != "" && !sameNumber(n.Value) {
 		n.Style |= yaml.DoubleQuotedStyle
 	}
 	for _, c := range n.Content {
@@ -162,7 +192,7 @@ func (p printer) said(path string, n *yaml.Node) *yaml.Node {
 
 func textNode(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
-	if takenFor(s) != "" && !sameNumber.MatchString(s) || !plainLines(s) {
+	if takenFor(s) != "" && !sameNumber(s) || !plainLines(s) {
 		n.Style = yaml.DoubleQuotedStyle
 	}
 	return n

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -75,11 +74,6 @@ func (d *decoder) lineOf(n *yaml.Node, key string) place {
 	return place{d.file, n.Line}
 }
 
-var (
-	scopeForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,199}$`)
-	labelForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/=-]{0,99}$`)
-)
-
 // vet looks at what every target has.
 func (d *decoder) vet(t *Target, n *yaml.Node, at spot) {
 	if _, err := reconcile.ParseKey(string(t.Key())); err != nil {
@@ -89,18 +83,25 @@ func (d *decoder) vet(t *Target, n *yaml.Node, at spot) {
 	for i, s := range t.Scopes {
 		scopes[i] = string(s)
 	}
-	d.words("scopes", scopes, scopeForm, "want letters, digits and ._:@/+-, without spaces", at)
-	d.words("requires", t.Requires, labelForm, "want letters, digits and ._/=-, without spaces", at)
+	d.words("scopes", scopes, isScope, "want letters, digits and ._:@/+-, without spaces", at)
+	d.words("requires", t.Requires, isLabel, "want letters, digits and ._/=-, without spaces", at)
 }
 
+func isScope(s string) bool {
+	_, err := reconcile.ParseScope(s)
+	return err == nil
+}
+
+func isLabel(s string) bool { return reconcile.IsWord(s, "._/=-", 100) }
+
 // words looks at a list of words: their form, and that none stands twice.
-func (d *decoder) words(key string, words []string, form *regexp.Regexp, want string, at spot) {
+func (d *decoder) words(key string, words []string, fits func(string) bool, want string, at spot) {
 	seen := map[string]place{}
 	for i, w := range words {
 		where := d.origins[fmt.Sprintf("%s.%s[%d]", at.path, key, i)]
 		first, twice := seen[w]
 		switch {
-		case !form.MatchString(w):
+		case !fits(w):
 			d.add(where, "", "%s%s: %q: %s", key, at.in, w, want)
 		case twice:
 			d.add(where, "keep one of them", "%s%s: %q stands twice, first at %s", key, at.in, w, first)

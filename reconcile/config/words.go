@@ -3,39 +3,46 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
 )
 
-// What YAML 1.1 and 1.2 readers, in one language or another, take for something else than text when it stands unquoted.
-var mistaken = []struct {
+// mistaken is what YAML 1.1 and 1.2 readers, in one language or another, take for something else than text when it stands
+// unquoted. It is compiled when a first configuration is read, since commands that read none pay for it too otherwise.
+var mistaken = sync.OnceValue(func() (all []reading) {
+	for _, m := range [][2]string{
+		{"nothing", `^(~|null|Null|NULL|)$`},
+		{"true or false", `(?i)^(y|n|yes|no|on|off|true|false)$`},
+		{"a number", `^[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$`},
+		{"a number", `^[-+]?0(b[01_]+|o[0-7_]+|x[0-9a-fA-F_]+)$`},
+		{"a number of minutes and seconds", `^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`},
+		{"a number", `(?i)^([-+]?\.inf|\.nan)$`},
+		{"a date", `^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`},
+	} {
+		all = append(all, reading{m[0], regexp.MustCompile(m[1])})
+	}
+	return all
+})
+
+type reading struct {
 	what string
 	like *regexp.Regexp
-}{
-	{"nothing", regexp.MustCompile(`^(~|null|Null|NULL|)$`)},
-	{"true or false", regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false)$`)},
-	{"a number", regexp.MustCompile(`^[-+]?(\.[0-9][0-9_]*|[0-9][0-9_]*(\.[0-9_]*)?)([eE][-+]?[0-9]+)?$`)},
-	{"a number", regexp.MustCompile(`^[-+]?0(b[01_]+|o[0-7_]+|x[0-9a-fA-F_]+)$`)},
-	{"a number of minutes and seconds", regexp.MustCompile(`^[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$`)},
-	{"a number", regexp.MustCompile(`(?i)^([-+]?\.inf|\.nan)$`)},
-	{"a date", regexp.MustCompile(`^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt \t].*)?$`)},
 }
-
-// sameNumber is a number that every reader gives back as it was written, so that it may stand for text.
-var sameNumber = regexp.MustCompile(`^(0|-?[1-9][0-9]{0,14})$`)
 
 // mistakable says as what a scalar may be read instead of text; nothing where it is text to everybody.
 func mistakable(n *yaml.Node) string {
-	if !plain(n) || sameNumber.MatchString(n.Value) {
+	if !plain(n) || sameNumber(n.Value) {
 		return ""
 	}
 	return takenFor(n.Value)
 }
 
 func takenFor(text string) string {
-	for _, m := range mistaken {
+	for _, m := range mistaken() {
 		if m.like.MatchString(text) {
 			return m.what
 		}
@@ -47,15 +54,6 @@ func takenFor(text string) string {
 func plain(n *yaml.Node) bool {
 	return n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
-
-// durationForm is the one form of a duration: whole numbers with their units, the longest first.
-const durationForm = `^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?([0-9]{1,6}ms)?$`
-
-var (
-	durations = regexp.MustCompile(durationForm)
-	unitless  = regexp.MustCompile(`^[0-9]+$`)
-	days      = regexp.MustCompile(`^([0-9]{1,4})d$`)
-)
 
 // A DurationError says what is wrong with a duration.
 type DurationError struct {
@@ -69,18 +67,17 @@ func (e *DurationError) Error() string { return fmt.Sprintf("%s %s", e.Text, e.w
 // ParseDuration reads a duration in the one form that the configuration knows: 90s, 5m, 1h30m, 250ms. Flags that take a
 // duration use it too. Its errors are of type *DurationError.
 func ParseDuration(s string) (time.Duration, error) {
-	if m := days.FindStringSubmatch(s); m != nil {
-		var n int
-		fmt.Sscan(m[1], &n)
+	if days, is := strings.CutSuffix(s, "d"); is && digits(days) == len(days) && days != "" && len(days) <= 4 {
+		n, _ := strconv.Atoi(days) // digits, and few
 		return 0, &DurationError{s, fmt.Sprintf("did you mean %dh?", 24*n), "has a unit that changes its length with the season"}
 	}
 	switch {
-	case s != "" && durations.MatchString(s):
+	case s != "" && isDuration(s):
 		length, err := time.ParseDuration(s)
 		if err == nil {
 			return length, nil
 		}
-	case unitless.MatchString(s):
+	case s != "" && digits(s) == len(s):
 		return 0, &DurationError{s, fmt.Sprintf("did you mean %ss?", s), "has no unit"}
 	case strings.HasPrefix(s, "-"):
 		return 0, &DurationError{s, "", "is negative"}

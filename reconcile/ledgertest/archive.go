@@ -24,7 +24,7 @@ type ArchiveStore interface {
 
 // RunArchive runs the suite of reconcile.Archive, each test on data of its own.
 func RunArchive(t *testing.T, store func(t *testing.T) ArchiveStore) {
-	for _, test := range slices.Concat(exports(), prunings(), tallies()) {
+	for _, test := range slices.Concat(exports(), leavings(), prunings(), tallies()) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			s := store(t)
@@ -95,7 +95,7 @@ func (s shelf) furnish() {
 	failed := s.started("test:two")
 	later := failed.Until
 	s.must(s.settle(reconcile.Settlement{Lease: failed, Expected: 2, Facts: []reconcile.Fact{reconcile.Failed{Error: "no", NotBefore: &later}},
-		Report: reconcile.Report{State: reconcile.Limited, Note: "no", Run: failed.Run}, NotBefore: later}))
+		Report: reconcile.Report{State: reconcile.Limited, Note: "no", Run: failed.Run}, Wait: time.Minute}))
 	s.must(s.write(
 		reconcile.Write{Family: "marker", Key: "test:one a", Value: []byte(`{"run":"r-abcde", "change" : [1]}`)},
 		reconcile.Write{Family: "approval", Key: "test:one", Value: []byte(`"text"`), TTL: time.Hour},

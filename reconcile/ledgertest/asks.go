@@ -13,7 +13,9 @@ func asks() []test {
 		{"a claim is settled once all that it asked for is covered", settledClaims},
 		{"a claim that asked before an open ask is settled", settledBetween},
 		{"a claim that asks twice is settled after the second", settledTwice},
-		{"a new epoch replaces the old", newEpoch},
+		{"claims of several triggers are settled apart", epochsApart},
+		{"a claim of one trigger keeps no other's from being settled", epochsBeside},
+		{"what a trigger asked is forgotten with its epoch", epochsGone},
 		{"an ask is idempotent by a record of its claim", idempotentAsk},
 		{"what is forgotten is gone", forgetting},
 	}
@@ -23,12 +25,20 @@ func claim(epoch string, n uint64) *reconcile.Claim {
 	return &reconcile.Claim{Epoch: epoch, N: n, Claimed: time.Date(2026, 11, 29, 14, 2, int(n), 0, time.UTC)}
 }
 
-// is tells whether a claim is the wanted one.
-func is(got *reconcile.Claim, want *reconcile.Claim) bool {
-	if got == nil || want == nil {
-		return got == want
+// asked tells whether a claim is the highest of its epoch that has asked.
+func asked(s reconcile.Standing, want *reconcile.Claim) bool {
+	got, is := s.AskedBy(want.Epoch)
+	return is && got.Epoch == want.Epoch && got.N == want.N && got.Claimed.Equal(want.Claimed)
+}
+
+// settled tells whether the claim of an epoch with the number is the highest that is covered; with zero, whether none is.
+func settled(s reconcile.Standing, epoch string, n uint64) bool {
+	got, is := s.SettledOf(epoch)
+	if n == 0 || !is {
+		return n == 0 && !is
 	}
-	return got.Epoch == want.Epoch && got.N == want.N && got.Claimed.Equal(want.Claimed)
+	want := claim(epoch, n)
+	return got.Epoch == epoch && got.N == n && got.Claimed.Equal(want.Claimed)
 }
 
 // coverage is what makes tickets true: a tick that began before an ask does not cover it.
@@ -60,8 +70,8 @@ func coverage(b bench) {
 func waiting(b bench) {
 	b.ask(claim("e", 3), "test:one")
 	s := b.standing("test:one")
-	if s.Report.State != reconcile.Waiting || s.Reason != "a test asks" || s.AskedAt.IsZero() || !is(s.AskedClaim, claim("e", 3)) ||
-		s.Settled != nil || s.Good != nil || !s.CoveredAt.IsZero() || !s.Since.Equal(s.AskedAt) {
+	if s.Report.State != reconcile.Waiting || s.Reason != "a test asks" || s.AskedAt.IsZero() || !asked(s, claim("e", 3)) ||
+		!settled(s, "e", 0) || s.Good != nil || !s.CoveredAt.IsZero() || !s.Since.Equal(s.AskedAt) {
 		b.Errorf("the standing is %+v", s)
 	}
 	b.must(b.settle(quiet(b.grant("test:one").Lease)))
@@ -78,21 +88,21 @@ func settledClaims(b bench) {
 	b.ask(claim("e", 3), "test:one", "test:two")
 	l := b.grant("test:one").Lease
 	b.must(b.settle(reconcile.Settlement{Lease: l, Report: reconcile.Report{State: reconcile.Held}}))
-	if s := b.standing("test:one"); s.Settled != nil {
-		b.Errorf("a held tick settled %+v", s.Settled)
+	if s := b.standing("test:one"); !settled(s, "e", 0) {
+		b.Errorf("a held tick settled %+v", s.Claims)
 	}
 	late := b.grant("test:one").Lease
 	b.ask(claim("e", 4), "test:one")
 	b.must(b.settle(quiet(late)))
-	if s := b.standing("test:one"); is(s.Settled, claim("e", 4)) {
+	if s := b.standing("test:one"); settled(s, "e", 4) {
 		b.Errorf("a claim was settled by a tick that began before it asked")
 	}
 	b.must(b.settle(quiet(b.grant("test:one").Lease)))
-	if s := b.standing("test:one"); !is(s.Settled, claim("e", 4)) {
-		b.Errorf("settled is %+v, want claim 4", s.Settled)
+	if s := b.standing("test:one"); !settled(s, "e", 4) {
+		b.Errorf("settled is %+v, want claim 4", s.Claims)
 	}
-	if s := b.standing("test:two"); s.Settled != nil {
-		b.Errorf("one target's tick settled another's claim: %+v", s.Settled)
+	if s := b.standing("test:two"); !settled(s, "e", 0) {
+		b.Errorf("one target's tick settled another's claim: %+v", s.Claims)
 	}
 }
 
@@ -101,12 +111,12 @@ func settledBetween(b bench) {
 	b.ask(claim("e", 3), "test:one")
 	l := b.grant("test:one").Lease
 	b.ask(nil, "test:one")
-	if s := b.standing("test:one"); !is(s.AskedClaim, claim("e", 3)) {
-		b.Errorf("an ask without a claim took the claim away: %+v", s.AskedClaim)
+	if s := b.standing("test:one"); !asked(s, claim("e", 3)) {
+		b.Errorf("an ask without a claim took the claim away: %+v", s.Claims)
 	}
 	b.must(b.settle(quiet(l)))
-	if s := b.standing("test:one"); !is(s.Settled, claim("e", 3)) || !s.Owed() {
-		b.Errorf("settled is %+v, owed %t; want claim 3 and owed by the later ask", s.Settled, s.Owed())
+	if s := b.standing("test:one"); !settled(s, "e", 3) || !s.Owed() {
+		b.Errorf("settled is %+v, owed %t; want claim 3 and owed by the later ask", s.Claims, s.Owed())
 	}
 }
 
@@ -116,31 +126,94 @@ func settledTwice(b bench) {
 	first := b.grant("test:one").Lease
 	b.ask(claim("e", 3), "test:one")
 	b.must(b.settle(quiet(first)))
-	if s := b.standing("test:one"); s.Settled != nil {
-		b.Errorf("settled is %+v before the claim's second ask was covered", s.Settled)
+	if s := b.standing("test:one"); !settled(s, "e", 0) {
+		b.Errorf("settled is %+v before the claim's second ask was covered", s.Claims)
 	}
 	second := b.grant("test:one").Lease
 	b.ask(claim("e", 2), "test:one") // a number that comes late asks too, and takes the higher one's place no more
 	b.must(b.settle(quiet(second)))
-	if s := b.standing("test:one"); s.Settled != nil || !is(s.AskedClaim, claim("e", 3)) {
-		b.Errorf("settled is %+v, asked by %+v; want nothing settled while a lower claim is open", s.Settled, s.AskedClaim)
+	if s := b.standing("test:one"); !settled(s, "e", 0) || !asked(s, claim("e", 3)) {
+		b.Errorf("settled is %+v, asked by %+v; want nothing settled while a lower claim is open", s.Claims, s.Claims)
 	}
 	b.must(b.settle(quiet(b.grant("test:one").Lease)))
-	if s := b.standing("test:one"); !is(s.Settled, claim("e", 3)) {
-		b.Errorf("settled is %+v, want claim 3", s.Settled)
+	if s := b.standing("test:one"); !settled(s, "e", 3) {
+		b.Errorf("settled is %+v, want claim 3", s.Claims)
 	}
 }
 
-func newEpoch(b bench) {
-	b.ask(claim("old", 9), "test:one")
+// epochsApart is two hosts that share a ledger, each with tickets of its own.
+func epochsApart(b bench) {
+	b.ask(claim("host-b", 9), "test:one", "test:two")
+	b.ask(claim("host-a", 1), "test:one")
+	if s := b.standing("test:one"); !asked(s, claim("host-b", 9)) || !asked(s, claim("host-a", 1)) || len(s.Claims) != 2 {
+		b.Errorf("asked by %+v, want both", s.Claims)
+	}
+	a := b.grant("test:one")
+	if !asked(a.Standing, claim("host-a", 1)) || !asked(a.Standing, claim("host-b", 9)) {
+		b.Errorf("granted as asked by %+v, want both", a.Standing.Claims)
+	}
+	b.must(b.settle(quiet(a.Lease)))
+	if s := b.standing("test:one"); !settled(s, "host-a", 1) || !settled(s, "host-b", 9) {
+		b.Errorf("settled is %+v, want both", s.Claims)
+	}
+	own, err := b.l.Standings(b.Context(), "host-a")
+	b.must(err)
+	if len(own) != 2 || !settled(own[0], "host-a", 1) || !asked(own[0], claim("host-a", 1)) {
+		b.Errorf("with the claims of host-a alone all is %+v", own)
+	}
+	if s := b.standing("test:two"); !settled(s, "host-b", 0) || !settled(s, "host-a", 0) || asked(s, claim("host-a", 1)) {
+		b.Errorf("another target's claims are %+v", s.Claims)
+	}
+	b.ask(claim("host-b", 10), "test:one")
+	if s := b.standing("test:one"); !settled(s, "host-a", 1) || !settled(s, "host-b", 9) || !asked(s, claim("host-b", 10)) {
+		b.Errorf("settled is %+v, want it as it was", s.Claims)
+	}
+}
+
+// epochsBeside asks for one target from two triggers while a tick is under way: the one that asked before it is answered.
+func epochsBeside(b bench) {
+	b.ask(claim("host-a", 3), "test:one")
+	l := b.grant("test:one").Lease
+	b.another().ask(claim("host-b", 5), "test:one")
+	b.must(b.settle(quiet(l)))
+	if s := b.standing("test:one"); !settled(s, "host-a", 3) || !settled(s, "host-b", 0) || !s.Owed() {
+		b.Errorf("settled is %+v, owed %t; want the claim of host-a alone", s.Claims, s.Owed())
+	}
+	l = b.grant("test:one").Lease
+	b.ask(claim("host-a", 2), "test:one") // comes late
+	b.must(b.settle(quiet(l)))
+	if s := b.standing("test:one"); !settled(s, "host-a", 3) || !settled(s, "host-b", 5) || !asked(s, claim("host-a", 3)) {
+		b.Errorf("settled is %+v, want 3 as before and 5", s.Claims)
+	}
+	b.ask(claim("host-a", 4), "test:one")
 	b.must(b.settle(quiet(b.grant("test:one").Lease)))
-	b.ask(claim("new", 1), "test:one")
-	if s := b.standing("test:one"); !is(s.Settled, claim("old", 9)) || !is(s.AskedClaim, claim("new", 1)) {
-		b.Errorf("settled is %+v, asked by %+v", s.Settled, s.AskedClaim)
+	if s := b.standing("test:one"); !settled(s, "host-a", 4) {
+		b.Errorf("settled is %+v, want 4", s.Claims)
+	}
+}
+
+func epochsGone(b bench) {
+	b.ask(claim("old", 9), "test:one", "test:two")
+	b.ask(claim("other", 2), "test:one")
+	b.must(b.settle(quiet(b.grant("test:one").Lease)))
+	b.must(b.l.Commit(b.Context(), reconcile.Batch{Gone: []string{"old", "never"},
+		Ask: []reconcile.Ask{{Targets: []reconcile.Key{"test:one"}, Claim: claim("new", 1)}}}))
+	if s := b.standing("test:one"); len(s.Claims) != 2 || !asked(s, claim("new", 1)) || !settled(s, "other", 2) {
+		b.Errorf("the claims are %+v, want those of new and other", s.Claims)
+	}
+	if s := b.standing("test:two"); len(s.Claims) > 0 || !s.Owed() {
+		b.Errorf("the claims are %+v, owed %t; want none, and it owed", s.Claims, s.Owed())
 	}
 	b.must(b.settle(quiet(b.grant("test:one").Lease)))
-	if s := b.standing("test:one"); !is(s.Settled, claim("new", 1)) {
-		b.Errorf("settled is %+v, want claim 1 of the new epoch", s.Settled)
+	if s := b.standing("test:one"); len(s.Claims) != 2 || !settled(s, "new", 1) {
+		b.Errorf("the claims are %+v, want that of new settled", s.Claims)
+	}
+	b.ask(claim("other", 3), "test:one")
+	b.ask(claim("new", 2), "test:one") // the last that asks goes, and others are answered all the same
+	b.must(b.l.Commit(b.Context(), reconcile.Batch{Gone: []string{"new"}}))
+	b.must(b.settle(quiet(b.grant("test:one").Lease)))
+	if s := b.standing("test:one"); len(s.Claims) != 1 || !settled(s, "other", 3) {
+		b.Errorf("the claims are %+v, want that of other settled", s.Claims)
 	}
 }
 

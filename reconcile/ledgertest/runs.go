@@ -199,6 +199,10 @@ func logs(b bench) {
 		got[1].Text != strings.Repeat("é\n", 1000) || !got[1].At.Equal(l.Since.Add(time.Second)) || got[1].Run != l.Run {
 		b.Errorf("logs %+v", got)
 	}
+	log("check", "a\x00b\xffc") // every store keeps it alike
+	if got, err = b.l.Logs(b.Context(), l.Run); err != nil || len(got) != 3 || got[2].Text != "a\ufffdb\ufffdc" {
+		b.Errorf("logs %+v, %v; want what is no text marked", got, err)
+	}
 	if none, err := b.l.Logs(b.Context(), "r-none0"); err != nil || len(none) > 0 {
 		b.Errorf("logs of no run: %+v, %v", none, err)
 	}

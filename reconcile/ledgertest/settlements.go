@@ -168,10 +168,9 @@ func failures(b bench) {
 func notBefore(b bench) {
 	b.ask(nil, "test:one")
 	l := b.grant("test:one").Lease
-	at := l.Since.Add(time.Minute)
-	b.must(b.settle(reconcile.Settlement{Lease: l, Report: reconcile.Report{State: reconcile.Limited}, NotBefore: at}))
-	if s := b.standing("test:one"); !s.NotBefore.Equal(at) || !s.Owed() {
-		b.Errorf("the standing is %+v, want it owed and limited until %s", s, at)
+	b.must(b.settle(reconcile.Settlement{Lease: l, Report: reconcile.Report{State: reconcile.Limited}, Wait: time.Minute}))
+	if s := b.standing("test:one"); !s.NotBefore.Equal(s.Ticked.Add(time.Minute)) || !s.Owed() {
+		b.Errorf("the standing is %+v, want it owed and limited until a minute after %s", s, s.Ticked)
 	}
 	b.store.Advance(time.Minute)
 	if s := b.standing("test:one"); !s.NotBefore.IsZero() {
@@ -186,16 +185,16 @@ func notBefore(b bench) {
 func nonsense(b bench) {
 	never := time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC)
 	one, two, three := b.grant("test:one").Lease, b.grant("test:two").Lease, b.grant("test:three").Lease
-	limited := reconcile.Settlement{Lease: one, Report: reconcile.Report{State: reconcile.Limited}, NotBefore: never}
-	told := reconcile.Settlement{Lease: two, Report: limited.Report, NotBefore: never,
+	limited := reconcile.Settlement{Lease: one, Report: reconcile.Report{State: reconcile.Limited}, Wait: 100 * 365 * 24 * time.Hour}
+	told := reconcile.Settlement{Lease: two, Report: limited.Report,
 		Facts: []reconcile.Fact{reconcile.Leased{Lease: two}, reconcile.Failed{Error: "limited", NotBefore: &never}}}
 	answers, err := b.l.Settle(b.Context(), []reconcile.Settlement{limited, told, quiet(three)})
 	b.must(err)
 	if answers[0] != nil || answers[1] == nil || answers[2] != nil {
 		b.Errorf("answers %v, want an error for the second alone", answers)
 	}
-	if s := b.standing("test:one"); s.NotBefore.Year() < 9999 {
-		b.Errorf("limited until %s", s.NotBefore)
+	if s := b.standing("test:one"); s.Report.State != reconcile.Limited || !s.NotBefore.IsZero() {
+		b.Errorf("the standing is %+v, want no limit that lasts for years", s)
 	}
 	b.unopened(two.Run)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -42,7 +41,7 @@ func readCommand(ctx context.Context, argv, redact []string) ([]byte, error) {
 	case err != nil && complained != "":
 		return nil, fmt.Errorf("%w: %s", err, complained)
 	case err != nil:
-		return nil, err
+		return nil, bare(err)
 	}
 	return out.kept, nil
 }
@@ -55,10 +54,10 @@ func run(cmd *exec.Cmd) error {
 	return cmd.Run()
 }
 
-// environment is the service's own, without what lets a program speak to systemd in the service's name.
+// environment is the service's own, without what lets a program speak to systemd in the service's name, or open its ledger.
 func environment() []string {
 	var env []string
-	for _, set := range os.Environ() {
+	for _, set := range secret.Environ() {
 		name, _, _ := strings.Cut(set, "=")
 		switch name {
 		case "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES":

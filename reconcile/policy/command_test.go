@@ -41,6 +41,16 @@ func TestComplaintsHoldNoSecrets(t *testing.T) {
 	unknown(t, "what terminals obey", err, "a?[2Jb?c")
 }
 
+// What opens the ledger is not the program's.
+func TestProgramsCannotOpenTheLedger(t *testing.T) {
+	t.Setenv("PGPASSWORD", "of the ledger")
+	t.Setenv("PGPASSFILE", "/etc/trueup/pgpass")
+	d, err := read(t, sh(`echo "found: [$PGPASSWORD $PGPASSFILE]"`))
+	if err != nil || string(d.Data) != "found: [ ]\n" {
+		t.Errorf("it reads %q, %v", d.Data, err)
+	}
+}
+
 func TestRedactNamesVariables(t *testing.T) {
 	for want, s := range map[string]policy.Source{
 		"there is none":         {File: "/x", Redact: []string{"A"}},

@@ -51,6 +51,14 @@ func sh(script string) policy.Source {
 	return policy.Source{Command: []string{"/bin/sh", "-c", script}}
 }
 
+// A reading that fails names its source once, and ends with the cause.
+func TestSourceIsNamedOnce(t *testing.T) {
+	_, err := read(t, policy.Source{Command: []string{"/nowhere/wanted"}})
+	if err == nil || err.Error() != "reading policy /nowhere/wanted: no such file or directory" {
+		t.Errorf("it says %v", err)
+	}
+}
+
 func TestReadWhole(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, good) }))
 	defer server.Close()

@@ -16,15 +16,34 @@ import (
 // A Query asks a database for the document: one row with one column, its text. JSON is YAML, so a database that builds JSON
 // makes the document itself.
 type Query struct {
-	SQLite string `yaml:"sqlite" path:"abs" doc:"a database of SQLite on this host; it is only read"`
-	SQL    string `yaml:"sql" doc:"a query whose one row has one column: the document, such as JSON"`
+	SQLite   string `yaml:"sqlite" path:"abs" doc:"a database of SQLite on this host; it is only read"`
+	Postgres string `yaml:"postgres" doc:"the address of a database of PostgreSQL: postgres://user@host/database?passfile=/path; it is only read"`
+	SQL      string `yaml:"sql" doc:"a query whose one row has one column: the document, such as JSON"`
 }
 
 // IsZero tells whether there is no query.
 func (q Query) IsZero() bool { return q == Query{} }
 
+// place names the database for people.
+func (q Query) place() string {
+	if q.Postgres == "" {
+		return q.SQLite
+	}
+	u, err := url.Parse(q.Postgres)
+	if err != nil {
+		return "PostgreSQL"
+	}
+	u.RawQuery = ""
+	return u.Redacted()
+}
+
 func (q Query) validate() (wrong []error) {
-	if q.SQLite == "" || !filepath.IsAbs(q.SQLite) {
+	switch {
+	case q.SQLite != "" && q.Postgres != "":
+		wrong = append(wrong, errors.New("query: want one of sqlite and postgres"))
+	case q.Postgres != "":
+		wrong = append(wrong, validAddress(q.Postgres)...)
+	case q.SQLite == "" || !filepath.IsAbs(q.SQLite):
 		wrong = append(wrong, fmt.Errorf("query.sqlite %q is no path from the root", q.SQLite))
 	}
 	if strings.TrimSpace(q.SQL) == "" {
@@ -35,6 +54,13 @@ func (q Query) validate() (wrong []error) {
 
 // read asks, in one transaction that writes nothing. Anything but one row with one text is no document.
 func (q Query) read(ctx context.Context) ([]byte, error) {
+	if q.Postgres != "" {
+		return q.readPostgres(ctx)
+	}
+	return q.readSQLite(ctx)
+}
+
+func (q Query) readSQLite(ctx context.Context) ([]byte, error) {
 	if _, err := os.Stat(q.SQLite); err != nil {
 		return nil, bare(err)
 	}

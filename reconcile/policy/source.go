@@ -40,9 +40,9 @@ func (s Source) String() string {
 	case s.File != "":
 		return s.File
 	case len(s.Command) > 0:
-		return "the output of " + s.Command[0]
+		return s.Command[0]
 	case !s.Query.IsZero():
-		return "a query of " + s.Query.SQLite
+		return "a query of " + s.Query.place()
 	}
 	return s.URL
 }
@@ -112,7 +112,7 @@ func loopback(host string) bool {
 
 // key is the same for sources that read the same.
 func (s Source) key() string {
-	parts := []string{strconv.Quote(s.File), strconv.Quote(s.URL), strconv.Quote(s.Query.SQLite), strconv.Quote(s.Query.SQL), s.Timeout.String()}
+	parts := []string{strconv.Quote(s.File), strconv.Quote(s.URL), strconv.Quote(s.Query.SQLite), strconv.Quote(s.Query.Postgres), strconv.Quote(s.Query.SQL), s.Timeout.String()}
 	for _, arg := range slices.Concat(s.Redact, []string{"--"}, s.Command) {
 		parts = append(parts, strconv.Quote(arg))
 	}

@@ -45,6 +45,14 @@ func Known(env, names []string) (Texts, error) {
 	return s, nil
 }
 
+// Environ is this process's environment as far as commands are to have it: without what opens the database of a ledger.
+func Environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(set string) bool {
+		name, _, _ := strings.Cut(set, "=")
+		return name == "PGPASSWORD" || name == "PGPASSFILE"
+	})
+}
+
 // Add takes the lines of a text as secrets, as far as they are long enough to be told from others.
 func (s *Texts) Add(text string) {
 	for l := range strings.Lines(text) {

@@ -81,9 +81,9 @@ func (p *process) Commit(ctx context.Context, b reconcile.Batch) error {
 	})
 }
 
-func (p *process) Standings(ctx context.Context) (all []reconcile.Standing, err error) {
+func (p *process) Standings(ctx context.Context, epochs ...string) (all []reconcile.Standing, err error) {
 	err = p.call(ctx, "standings", func() (err error) {
-		all, err = p.ledger.Standings(ctx)
+		all, err = p.ledger.Standings(ctx, epochs...)
 		return err
 	})
 	if p.w.planted == handOverForgotten {

@@ -45,11 +45,11 @@ func (l *ledger) Runs(_ context.Context, target reconcile.Key, limit int) ([]rec
 }
 
 // Standings is as reconcile.Ledger says.
-func (l *ledger) Standings(context.Context) (all []reconcile.Standing, err error) {
+func (l *ledger) Standings(context.Context, ...string) (all []reconcile.Standing, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, key := range slices.Sorted(maps.Keys(l.standings)) {
-		all = append(all, l.standings[key].at(l.clock()))
+		all = append(all, l.standings[key].At(l.clock()))
 	}
 	return all, nil
 }

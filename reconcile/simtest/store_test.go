@@ -20,7 +20,7 @@ type store struct {
 	last      reconcile.Fence
 	leases    map[reconcile.Fence]holding
 	runs      map[reconcile.RunID]run
-	standings map[reconcile.Key]standing
+	standings map[reconcile.Key]reconcile.Standing
 	records   map[[2]string]reconcile.Record
 	items     map[reconcile.ItemID]reconcile.Item
 	logs      []reconcile.Log
@@ -48,14 +48,9 @@ type event struct {
 	data []byte
 }
 
-type standing struct {
-	reconcile.Standing
-	claimAsked reconcile.Fence // the last ask that had a claim
-}
-
 func newStore(clock func() time.Time) *store {
 	return &store{clock: clock, leases: map[reconcile.Fence]holding{}, runs: map[reconcile.RunID]run{},
-		standings: map[reconcile.Key]standing{}, records: map[[2]string]reconcile.Record{},
+		standings: map[reconcile.Key]reconcile.Standing{}, records: map[[2]string]reconcile.Record{},
 		items: map[reconcile.ItemID]reconcile.Item{}}
 }
 
@@ -160,7 +155,7 @@ func (t *tx) expire(l reconcile.Lease, why string) error {
 			return err
 		}
 	}
-	s := t.of(l.Target).after(report, t.now)
+	s := t.of(l.Target).After(report, t.now)
 	if !s.Owed() {
 		s.Asked, s.AskedAt, s.Reason = t.draw(), t.now, report.Note
 	}
@@ -175,7 +170,7 @@ func (r run) closed() bool {
 }
 
 // of is what is known of a target.
-func (t *tx) of(key reconcile.Key) standing {
+func (t *tx) of(key reconcile.Key) reconcile.Standing {
 	s := t.standings[key]
 	s.Target = key
 	return s
@@ -202,9 +197,9 @@ func (t *tx) grant(b reconcile.Bid, ttl time.Duration) reconcile.Answer {
 		Asked: b.Asked, Since: t.now, Until: t.now.Add(ttl)}
 	put(t, t.leases, f, holding{l, t.session})
 	if t.fault == coveredAtTheGrant {
-		put(t, t.standings, b.Target, t.of(b.Target).cover(f, t.now))
+		put(t, t.standings, b.Target, t.of(b.Target).CoveredBy(f, t.now))
 	}
-	return reconcile.Answer{Lease: l, Standing: t.of(b.Target).at(t.now)}
+	return reconcile.Answer{Lease: l, Standing: t.of(b.Target).At(t.now)}
 }
 
 // reserved names the first run or item that holds one of the scopes, with all of them that it holds.

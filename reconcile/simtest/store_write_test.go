@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"trueup/reconcile"
 )
@@ -26,6 +25,13 @@ func (l *ledger) Commit(_ context.Context, b reconcile.Batch) error {
 		for _, w := range b.Records {
 			if err := t.record(w); err != nil {
 				return err
+			}
+		}
+		for key, s := range t.standings {
+			kept := slices.DeleteFunc(slices.Clone(s.Claims), func(c reconcile.Claims) bool { return slices.Contains(b.Gone, c.Asked.Epoch) })
+			if len(kept) < len(s.Claims) {
+				s.Claims = kept
+				put(t, t.standings, key, s)
 			}
 		}
 		for _, a := range b.Ask {
@@ -110,10 +116,7 @@ func (t *tx) ask(a reconcile.Ask) {
 		}
 		s.Asked, s.AskedAt, s.Reason = n, t.now, a.Reason
 		if c := a.Claim; c != nil {
-			s.claimAsked = n
-			if was := s.AskedClaim; was == nil || was.Epoch != c.Epoch || was.N <= c.N {
-				s.AskedClaim = c
-			}
+			s = s.Claimed(*c, n)
 		}
 		put(t, t.standings, key, s)
 	}
@@ -154,13 +157,8 @@ func (t *tx) settle(e reconcile.Settlement) error {
 			}
 		}
 	}
-	switch last := len(t.runs[e.Lease.Run].events); {
-	case !live || h.Target != e.Lease.Target || h.Run != e.Lease.Run:
-		return fmt.Errorf("settling %s: fence %d: %w", e.Lease.Target, e.Lease.Fence, reconcile.ErrLeaseLost)
-	case last != e.Expected:
-		return fmt.Errorf("settling %s: run %s has %d events and not %d: %w", h.Target, h.Run, last, e.Expected, reconcile.ErrConflict)
-	case !closes(e):
-		return fmt.Errorf("settling %s: nothing closes run %s: %w", h.Target, h.Run, reconcile.ErrUndecidable)
+	if refused := e.Fits(h.Lease, len(t.runs[e.Lease.Run].events)); refused != nil {
+		return refused
 	}
 	if err := t.append(&h.Lease, reconcile.Append{Run: h.Run, Expected: e.Expected, Facts: e.Facts}); err != nil {
 		return err
@@ -175,59 +173,6 @@ func (t *tx) settle(e reconcile.Settlement) error {
 	if e.Report.State == "" {
 		return nil
 	}
-	s := t.of(h.Target).after(e.Report, t.now)
-	if e.Covered {
-		s = s.cover(h.Fence, t.now)
-	}
-	s.NotBefore, s.Fingerprint = e.NotBefore, e.Fingerprint
-	put(t, t.standings, h.Target, s)
+	put(t, t.standings, h.Target, t.of(h.Target).Ended(e, t.now))
 	return nil
-}
-
-// closes tells whether the run that the tick opened, if any, ends with it.
-func closes(e reconcile.Settlement) bool {
-	if len(e.Facts) == 0 {
-		return e.Expected == 0
-	}
-	switch e.Facts[len(e.Facts)-1].(type) {
-	case reconcile.Succeeded, reconcile.Failed, reconcile.LeaseExpired:
-		return true
-	}
-	return false
-}
-
-// after is the standing once a tick has ended with a report.
-func (s standing) after(r reconcile.Report, now time.Time) standing {
-	if r.State != s.Report.State {
-		s.Since = now
-	}
-	r.Held, r.Own, r.Notify = "", "", nil
-	switch r.State {
-	case reconcile.OK:
-		good := r
-		s.Good, s.Failures = &good, 0
-	case reconcile.Held:
-		s.Failures = 0
-	case reconcile.Failing, reconcile.Uncertain:
-		s.Failures++
-	}
-	s.Report, s.Ticked = r, now
-	return s
-}
-
-// cover is the standing once a tick under the fence has covered what was asked before it.
-func (s standing) cover(f reconcile.Fence, now time.Time) standing {
-	s.Covered, s.CoveredAt = f, now
-	if s.AskedClaim != nil && s.claimAsked < f {
-		s.Settled = s.AskedClaim
-	}
-	return s
-}
-
-// at is the standing as the domain sees it at an instant.
-func (s standing) at(now time.Time) reconcile.Standing {
-	if !s.NotBefore.After(now) {
-		s.NotBefore = time.Time{}
-	}
-	return s.Standing
 }

@@ -231,8 +231,8 @@ func (t *trigger) showTargets(p *process) error {
 	}
 	targets := map[reconcile.Key]uint64{}
 	for _, s := range all {
-		if s.Settled != nil && s.Settled.Epoch == t.shown.epoch {
-			targets[s.Target] = min(s.Settled.N, t.shown.claims)
+		if settled, is := s.SettledOf(t.shown.epoch); is {
+			targets[s.Target] = min(settled.N, t.shown.claims)
 		}
 	}
 	t.publish(status{t.shown.epoch, t.shown.claims, t.shown.settled, targets})

@@ -36,7 +36,7 @@ func TestExportOfAnything(t *testing.T) {
 			anyRun(t, r, s)
 		}
 		anyRecord(t, r, s)
-		first := exported(t, r, s)
+		first := exportedOf(t, r, s)
 		if err := Import(t.Context(), other, bytes.NewReader(first)); err != nil {
 			r.Fatalf("%v in\n%s", err, first)
 		}
@@ -45,14 +45,14 @@ func TestExportOfAnything(t *testing.T) {
 			r.Fatal(err)
 		}
 		defer o.Close()
-		if second := exported(t, r, o); !bytes.Equal(first, second) {
+		if second := exportedOf(t, r, o); !bytes.Equal(first, second) {
 			r.Fatalf("%s\nwas imported and exported as\n%s", first, second)
 		}
 		alike(t, r, s, o)
 	})
 }
 
-func exported(t *testing.T, r *rapid.T, s *Store) []byte {
+func exportedOf(t *testing.T, r *rapid.T, s *Store) []byte {
 	var b bytes.Buffer
 	if err := s.Export(t.Context(), &b); err != nil {
 		r.Fatal(err)

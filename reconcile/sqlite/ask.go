@@ -35,3 +35,17 @@ ON CONFLICT (target) DO UPDATE SET
 		SELECT claim_epoch AS epoch, claim_n AS n, claim_at AS at, 2 AS preference
 			WHERE ?4 IS NULL OR (claim_epoch = ?4 AND claim_n > ?5)
 		UNION ALL SELECT ?4, ?5, ?6, 1) AS c ORDER BY preference DESC LIMIT 1)`
+
+// gone forgets what the claims of triggers that are gone asked. The columns of standings would bring it back.
+func (t *tx) gone(epochs []string) error {
+	for _, statement := range []string{
+		"UPDATE standings SET claim_epoch = NULL, claim_n = NULL, claim_at = NULL, claim_asked = 0 WHERE claim_epoch IN (SELECT value FROM json_each(?))",
+		"UPDATE standings SET settled_epoch = NULL, settled_n = NULL, settled_at = NULL WHERE settled_epoch IN (SELECT value FROM json_each(?))",
+		"DELETE FROM claims WHERE epoch IN (SELECT value FROM json_each(?))",
+	} {
+		if _, err := t.exec(statement, list(epochs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

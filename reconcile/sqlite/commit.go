@@ -38,6 +38,11 @@ func (s *Store) Commit(ctx context.Context, b reconcile.Batch) error {
 		if err := t.tallyStrange(b.Strange); err != nil {
 			return err
 		}
+		if len(b.Gone) > 0 {
+			if err := t.gone(b.Gone); err != nil {
+				return err
+			}
+		}
 		if len(b.Forget) > 0 {
 			if _, err := t.exec("DELETE FROM standings WHERE target IN (SELECT value FROM json_each(?))", list(b.Forget)); err != nil {
 				return err

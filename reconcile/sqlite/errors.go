@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	driver "modernc.org/sqlite"
 	codes "modernc.org/sqlite/lib"
@@ -23,6 +24,10 @@ func explain(err error) error {
 	refused, is := errors.AsType[*driver.Error](err)
 	if !is {
 		return err
+	}
+	if refused.Code() == codes.SQLITE_CONSTRAINT_TRIGGER { // see Leave: these are its words
+		_, words, _ := strings.Cut(refused.Error(), ": ")
+		return errors.New(strings.TrimSuffix(words, fmt.Sprintf(" (%d)", refused.Code())))
 	}
 	if what := meaning(refused.Code()); what != "" {
 		return fmt.Errorf("%s: %w", what, err)

@@ -1,39 +1,19 @@
 package sqlite
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"trueup/reconcile/export"
 )
 
-// exportVersion is that of the lines of an export.
-const exportVersion = 1
-
-// A header is the first line of an export, and an ending the last: an export without it was cut off.
-type (
-	header struct {
-		Trueup  string `json:"trueup"` // always "ledger"
-		Version int    `json:"version"`
-		Schema  int    `json:"schema"` // whose columns the rows have
-		Fence   int64  `json:"fence"`  // the last number drawn
-	}
-	ending struct {
-		End struct {
-			Rows int `json:"rows"`
-		} `json:"end"`
-	}
-)
-
-// Export is as reconcile.Archive says. It holds one row in memory at a time.
+// Export is as reconcile.Archive says.
 func (s *Store) Export(ctx context.Context, to io.Writer) error {
 	err := s.snapshot(ctx, func(tx *sql.Tx) error {
-		e := exporter{tx: tx, to: bufio.NewWriter(to)}
-		return errors.Join(e.all(ctx), e.to.Flush())
+		return exporting(ctx, tx, to)
 	})
 	if err != nil {
 		return fmt.Errorf("exporting %s: %w", s.path, explain(err))
@@ -51,42 +31,34 @@ func (s *Store) snapshot(ctx context.Context, read func(*sql.Tx) error) error {
 	return read(tx)
 }
 
-type exporter struct {
-	tx   *sql.Tx
-	to   *bufio.Writer
-	text bytes.Buffer
-	rows int
-}
-
-func (e *exporter) all(ctx context.Context) error {
-	h := header{Trueup: "ledger", Version: exportVersion}
-	err := e.tx.QueryRowContext(ctx, "SELECT user_version, last FROM pragma_user_version, sequence").Scan(&h.Schema, &h.Fence)
+func exporting(ctx context.Context, tx *sql.Tx, to io.Writer) error {
+	var schema int
+	var fence int64
+	if err := tx.QueryRowContext(ctx, "SELECT user_version, last FROM pragma_user_version, sequence").Scan(&schema, &fence); err != nil {
+		return err
+	}
+	w, err := export.NewWriter(to, schema, fence)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(line(&e.text, h), e.flush()); err != nil {
-		return err
-	}
-	for _, t := range tables() {
-		if err := e.table(ctx, t); err != nil {
-			return fmt.Errorf("table %s: %w", t.name, err)
+	for _, t := range export.Tables() {
+		if err := exportTable(ctx, tx, w, t); err != nil {
+			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 	}
-	var last ending
-	last.End.Rows = e.rows
-	return errors.Join(line(&e.text, last), e.flush())
+	return w.End()
 }
 
-func (e *exporter) table(ctx context.Context, t table) error {
-	columns, err := t.columns(ctx, e.tx)
+func exportTable(ctx context.Context, tx *sql.Tx, w *export.Writer, t export.Table) error {
+	columns, err := columns(ctx, tx, t)
 	if err != nil {
 		return err
 	}
 	names, values, into := make([]string, len(columns)), make([]any, len(columns)), make([]any, len(columns))
 	for i, c := range columns {
-		names[i], into[i] = c.name, &values[i]
+		names[i], into[i] = c.Name, &values[i]
 	}
-	rows, err := e.tx.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+t.name+" ORDER BY "+t.order)
+	rows, err := tx.QueryContext(ctx, "SELECT "+strings.Join(names, ", ")+" FROM "+t.Name+" ORDER BY "+t.Order)
 	if err != nil {
 		return err
 	}
@@ -94,30 +66,6 @@ func (e *exporter) table(ctx context.Context, t table) error {
 		if err := scan(into...); err != nil {
 			return err
 		}
-		return e.row(t, columns, values)
+		return w.Row(t, columns, values)
 	})
-}
-
-// row writes {"TABLE":{"COLUMN":VALUE,…}}.
-func (e *exporter) row(t table, columns []column, values []any) error {
-	fmt.Fprintf(&e.text, `{%q:{`, t.name)
-	for i, c := range columns {
-		if i > 0 {
-			e.text.WriteByte(',')
-		}
-		fmt.Fprintf(&e.text, `%q:`, c.name)
-		if err := c.encode(&e.text, values[i]); err != nil {
-			return err
-		}
-	}
-	e.text.WriteString("}}")
-	e.rows++
-	return e.flush()
-}
-
-// flush ends the line.
-func (e *exporter) flush() error {
-	e.text.WriteByte('\n')
-	_, err := e.text.WriteTo(e.to)
-	return err
 }

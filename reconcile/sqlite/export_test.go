@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"trueup/reconcile/export"
 )
 
 // TestExportKnowsEveryTable fails for a table that a migration adds and an export does not have.
@@ -21,8 +23,9 @@ func TestExportKnowsEveryTable(t *testing.T) {
 	reopen(t, path)
 	elsewhere := map[string]string{"sequence": "in the header", "usage": "follows from the logs"}
 	for name := range strings.FieldsSeq(shell(t, path, "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")) {
-		if _, known := tableOf(name); !known && name != "name" && elsewhere[name] == "" {
-			t.Errorf("table %s is not exported: put it into tables(), after those that it refers to", name)
+		known := slices.ContainsFunc(export.Tables(), func(t export.Table) bool { return t.Name == name })
+		if !known && name != "name" && elsewhere[name] == "" {
+			t.Errorf("table %s is not exported: put it into export.Tables(), after those that it refers to", name)
 		}
 	}
 	if len(elsewhere) != 2 || number(t, path, "SELECT count(*) FROM pragma_table_info('sequence')") != 2 {
@@ -30,7 +33,7 @@ func TestExportKnowsEveryTable(t *testing.T) {
 	}
 }
 
-func export(t *testing.T, s *Store) [][]byte {
+func exported(t *testing.T, s *Store) [][]byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := s.Export(t.Context(), &b); err != nil {
@@ -45,7 +48,7 @@ func TestImportNamesTheLine(t *testing.T) {
 	t.Parallel()
 	s := reopen(t, filepath.Join(t.TempDir(), "state.db"))
 	ran(t, s, "test:one", 2, 10)
-	sound := export(t, s)
+	sound := exported(t, s)
 	if len(sound) != 2+2+4+2+1+1 {
 		t.Fatalf("%d lines", len(sound))
 	}
@@ -119,7 +122,7 @@ func TestImportKeepsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state.db")
 	s := reopen(t, path)
-	lines := slices.Concat(export(t, s)...)
+	lines := slices.Concat(exported(t, s)...)
 	if err := Import(t.Context(), path, bytes.NewReader(lines)); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over a ledger: %v", err)
 	}
@@ -137,7 +140,7 @@ func TestKilledInImport(t *testing.T) {
 	source := filepath.Join(dir, "source.db")
 	stuffed(t, source, 200, 200)
 	s := reopen(t, source)
-	whole := slices.Concat(export(t, s)...)
+	whole := slices.Concat(exported(t, s)...)
 	file := filepath.Join(dir, "export.jsonl")
 	if err := os.WriteFile(file, whole, 0o600); err != nil {
 		t.Fatal(err)
@@ -162,7 +165,7 @@ func TestKilledInImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.Concat(export(t, r)...); !bytes.Equal(got, whole) {
+		if got := slices.Concat(exported(t, r)...); !bytes.Equal(got, whole) {
 			t.Errorf("round %d: what is there is not what was imported", round)
 		}
 		r.Close()
@@ -192,5 +195,34 @@ func TestHugeLedger(t *testing.T) {
 		t.Errorf("exporting took %d and then %d KiB, importing %d and then %d", exporting, e, importing, i)
 	} else {
 		t.Logf("exporting took %d and then %d KiB, importing %d and then %d", exporting, e, importing, i)
+	}
+}
+
+// TestExportHasItsSchema holds what every store exports against the tables as the migrations have left them.
+func TestExportHasItsSchema(t *testing.T) {
+	t.Parallel()
+	s := reopen(t, filepath.Join(t.TempDir(), "state.db"))
+	if texts := must(steps())(t); len(texts) != export.Schema {
+		t.Errorf("export.Schema is %d, and there are %d migrations", export.Schema, len(texts))
+	}
+	kinds := map[string]map[export.Kind]bool{"INTEGER": {export.Whole: true}, "TEXT": {export.Text: true, export.Time: true}, "BLOB": {export.Bytes: true}}
+	for _, table := range export.Tables() {
+		want := table.Columns()
+		rows := must(s.db.QueryContext(t.Context(), `SELECT name, type, "notnull" OR pk > 0 FROM pragma_table_info(?)`, table.Name))(t)
+		err := eachRow(rows, func(scan scanner) error {
+			var name, typ string
+			var full bool
+			if err := scan(&name, &typ, &full); err != nil {
+				return err
+			}
+			if len(want) == 0 || want[0].Name != name || !kinds[typ][want[0].Kind] || want[0].Null == full {
+				t.Errorf("%s.%s is %s, never null: %t; an export has %+v", table.Name, name, typ, full, want)
+			}
+			want = want[min(1, len(want)):]
+			return nil
+		})
+		if err != nil || len(want) > 0 {
+			t.Errorf("%s: an export also has %+v, %v", table.Name, want, err)
+		}
 	}
 }

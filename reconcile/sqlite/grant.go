@@ -42,7 +42,7 @@ func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer,
 	var targets []reconcile.Key
 	for i, b := range bids {
 		scopes := scopes(b)
-		if answers[i].Refused = refuse(scopes, held); answers[i].Refused != nil {
+		if answers[i].Refused = reconcile.Reserved(scopes, held); answers[i].Refused != nil {
 			continue
 		}
 		l := reconcile.Lease{
@@ -71,7 +71,7 @@ func (t *tx) grant(bids []reconcile.Bid, ttl time.Duration) ([]reconcile.Answer,
 	known, err := t.standings(targets)
 	for i, a := range answers {
 		if a.Refused == nil {
-			answers[i].Standing = known[bids[i].Target].at(t.now)
+			answers[i].Standing = known[bids[i].Target].At(t.now)
 		}
 	}
 	return answers, err
@@ -144,25 +144,6 @@ SELECT scope, coalesce(leases.run, ''), coalesce(s.item, ''), coalesce(leases.ho
 FROM scopes LEFT JOIN leases USING (fence)
 LEFT JOIN work_sessions AS s ON s.fence = (SELECT max(fence) FROM work_sessions WHERE item = scopes.item)
 WHERE scope IN (SELECT value FROM json_each(?))`
-
-// refuse names the first run or item that holds one of the scopes, with all of them that it holds.
-func refuse(scopes []reconcile.Scope, held map[reconcile.Scope]reconcile.ReservedError) error {
-	var by *reconcile.ReservedError
-	for _, scope := range scopes {
-		switch h, is := held[scope]; {
-		case !is:
-		case by == nil:
-			h.Scopes = []reconcile.Scope{scope}
-			by = &h
-		case by.By() == h.By():
-			by.Scopes = append(by.Scopes, scope)
-		}
-	}
-	if by == nil {
-		return nil // not a typed nil
-	}
-	return by
-}
 
 func (t *tx) lease(l reconcile.Lease, session string) error {
 	_, err := t.exec(`INSERT INTO leases (fence, run, target, holder, session, boot, reason, asked, since, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -1,11 +1,8 @@
 package sqlite
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-)
+	"strings"
 
-// longest is how long a line of an export may be.
-const longest = 256 << 20
+	"trueup/reconcile/export"
+)
 
 // Import makes a new ledger of an export. Nothing may be there yet; the error is fs.ErrExist otherwise. The ledger is
 // there whole or not at all: a line that is damaged, a run or a work item that does not fold, or an export that was cut
@@ -58,68 +55,74 @@ func load(ctx context.Context, path string, from io.Reader) error {
 		return err
 	}
 	defer db.Close()
-	i := &importer{db: db, lines: bufio.NewReaderSize(from, 1<<20), into: map[string]*intake{}}
-	err = i.all(ctx)
-	if m, is := errors.AsType[*misfit](err); is {
-		i.n -= 1 + m.after // it is told when its story ends, with the row after it
-	}
-	if err != nil && i.n > 0 {
-		err = fmt.Errorf("line %d: %w", i.n, err)
-	}
-	if err != nil {
+	if err := (&importer{ctx: ctx, db: db, into: map[string]*sql.Stmt{}}).all(from); err != nil {
 		return err
 	}
 	return sound(ctx, db)
 }
 
+// An importer is the sink of an export.
 type importer struct {
-	db    *sql.DB
-	lines *bufio.Reader
-	n     int // of the line that was read last; zero when the error is about none
-	rows  int
-	into  map[string]*intake
-	story story
+	ctx    context.Context
+	db     *sql.DB
+	header export.Header
+	into   map[string]*sql.Stmt
 }
 
-func (i *importer) all(ctx context.Context) error {
-	var h header
-	var first json.RawMessage
-	if err := i.next(&first); err != nil {
-		return err
-	}
-	if err := strict(first, &h); err != nil {
-		return err
-	}
+func (i *importer) all(from io.Reader) error {
 	texts, err := steps()
-	switch {
-	case err != nil:
-		return err
-	case h.Trueup != "ledger" || h.Version < 1 || h.Schema < 1:
-		return errors.New("it is no export of a ledger")
-	case h.Version > exportVersion || h.Schema > len(texts):
-		return fmt.Errorf("its version %d and schema %d are newer than this trueup, which knows %d and %d: install the newer trueup",
-			h.Version, h.Schema, exportVersion, len(texts))
-	}
-	if err := drawable(h.Fence); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := build(ctx, i.db, texts[:h.Schema], h.Schema); err != nil {
+	if err := export.Read(from, i); err != nil {
 		return err
 	}
-	if _, err := i.db.ExecContext(ctx, "BEGIN"); err != nil {
+	if _, err := i.db.ExecContext(i.ctx, "UPDATE sequence SET last = ?", i.header.Fence); err != nil {
 		return err
 	}
-	if err := i.body(ctx); err != nil {
+	if _, err := i.db.ExecContext(i.ctx, "COMMIT"); err != nil {
 		return err
 	}
-	i.n = 0
-	if _, err := i.db.ExecContext(ctx, "UPDATE sequence SET last = ?", h.Fence); err != nil {
+	return build(i.ctx, i.db, texts[i.header.Schema:], len(texts))
+}
+
+// Begin is export.Sink's.
+func (i *importer) Begin(h export.Header) error {
+	texts, err := steps()
+	if err != nil {
 		return err
 	}
-	if _, err := i.db.ExecContext(ctx, "COMMIT"); err != nil {
+	if h.Schema > len(texts) {
+		return fmt.Errorf("its schema %d is newer than this trueup, which knows %d: install the newer trueup", h.Schema, len(texts))
+	}
+	i.header = h
+	if err := build(i.ctx, i.db, texts[:h.Schema], h.Schema); err != nil {
 		return err
 	}
-	return build(ctx, i.db, texts[h.Schema:], len(texts))
+	_, err = i.db.ExecContext(i.ctx, "BEGIN")
+	return err
+}
+
+// Columns is export.Sink's.
+func (i *importer) Columns(t export.Table) ([]export.Column, error) { return columns(i.ctx, i.db, t) }
+
+// Put is export.Sink's.
+func (i *importer) Put(t export.Table, columns []export.Column, values []any) (err error) {
+	insert := i.into[t.Name]
+	if insert == nil {
+		names := make([]string, len(columns))
+		for n, c := range columns {
+			names[n] = c.Name
+		}
+		insert, err = i.db.PrepareContext(i.ctx, fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.Name, strings.Join(names, ", "),
+			strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")))
+		if err != nil {
+			return err
+		}
+		i.into[t.Name] = insert
+	}
+	_, err = insert.ExecContext(i.ctx, values...)
+	return err
 }
 
 // build does some migrations, which bring the schema to a number.
@@ -130,63 +133,4 @@ func build(ctx context.Context, db *sql.DB, texts []string, to int) error {
 		}
 	}
 	return nil
-}
-
-// body reads rows until the export says that it ends.
-func (i *importer) body(ctx context.Context) error {
-	for {
-		var row members
-		if err := i.next(&row); err != nil {
-			return err
-		}
-		if len(row) != 1 {
-			return fmt.Errorf("it has %d rows, and not one", len(row))
-		}
-		if end, is := row["end"]; is {
-			return i.end(end)
-		}
-		for name, values := range row {
-			if err := i.row(ctx, name, values); err != nil {
-				return fmt.Errorf("table %s: %w", name, err)
-			}
-		}
-		i.rows++
-	}
-}
-
-func (i *importer) end(text json.RawMessage) error {
-	var last ending
-	if err := strict(text, &last.End); err != nil {
-		return err
-	}
-	if last.End.Rows != i.rows {
-		return fmt.Errorf("%d rows were to come, and %d did", last.End.Rows, i.rows)
-	}
-	if err := i.story.end(); err != nil {
-		return err
-	}
-	if more, err := i.lines.Peek(1); err != io.EOF {
-		return errors.Join(fmt.Errorf("more follows, from %q on", more), err)
-	}
-	return nil
-}
-
-// next reads a line.
-func (i *importer) next(into any) error {
-	i.n++
-	var text []byte
-	for {
-		part, err := i.lines.ReadSlice('\n')
-		text = append(text, part...)
-		switch {
-		case err == nil:
-			return json.Unmarshal(bytes.TrimSuffix(text, []byte("\n")), into)
-		case err == io.EOF:
-			return fmt.Errorf("it is cut off: %w", io.ErrUnexpectedEOF)
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return err
-		case len(text) > longest:
-			return fmt.Errorf("it is longer than %d MiB", longest>>20)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // What an operator does about flaws.
@@ -111,9 +112,9 @@ func (i *inspector) runs() error {
 	var fence sql.NullInt64
 	var target sql.NullString
 	var leased bool
-	s := &story{}
-	s.told = func(h reconcile.History, _ reconcile.Item, err error) error {
-		where := "run " + s.id
+	s := &export.Story{}
+	s.Told = func(h reconcile.History, _ reconcile.Item, err error) error {
+		where := "run " + s.ID
 		if err == nil && h.Phase == reconcile.Running {
 			i.running[h.Lease.Run] = h.Lease
 		}
@@ -122,7 +123,7 @@ func (i *inspector) runs() error {
 			i.flaw(where, err.Error(), doNothing)
 		case !fence.Valid:
 			i.flaw(where, "it has events and was never opened", doRestore)
-		case string(h.Lease.Run) != s.id || int64(h.Lease.Fence) != fence.Int64 || string(h.Lease.Target) != target.String:
+		case string(h.Lease.Run) != s.ID || int64(h.Lease.Fence) != fence.Int64 || string(h.Lease.Target) != target.String:
 			i.flaw(where, fmt.Sprintf("its first event is of run %s, target %s, fence %d", h.Lease.Run, h.Lease.Target, h.Lease.Fence), doRestore)
 		case h.Phase == reconcile.Running && !leased:
 			i.flaw(where, "it has not ended, and nobody has a lease for it", doRestore)
@@ -140,11 +141,11 @@ func (i *inspector) runs() error {
 		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &of, &whose, &held); err != nil {
 			return err
 		}
-		err := s.row("events", values) // tells the run before, if this is another
+		err := s.Row("events", values) // tells the run before, if this is another
 		fence, target, leased = of, whose, held
 		return err
 	})
-	return errors.Join(err, s.end())
+	return errors.Join(err, s.End())
 }
 
 // rules are what tables must not say of one another. Each query finds places, and the name that the remedy ends with.

@@ -77,7 +77,7 @@ func TestTablesThatDoNotAgree(t *testing.T) {
 			if !slices.ContainsFunc(flaws, func(f reconcile.Flaw) bool { return f.Where == c.where && f.Do != "" }) {
 				t.Errorf("flaws %+v, want one of %s", flaws, c.where)
 			}
-			lines := slices.Concat(export(t, s)...)
+			lines := slices.Concat(exported(t, s)...)
 			if err := Import(t.Context(), filepath.Join(t.TempDir(), "new.db"), bytes.NewReader(lines)); err == nil || !strings.Contains(err.Error(), c.where) {
 				t.Errorf("imported: %v, want it refused for %s", err, c.where)
 			}
@@ -94,5 +94,17 @@ func TestScopeOfNobody(t *testing.T) {
 	_, err := reopen(t, path).Work(t.Context(), reconcile.WorkOrder{Item: "mine", Do: reconcile.WorkStarted, By: "ada", Scopes: []reconcile.Scope{"c"}})
 	if err == nil || !strings.Contains(err.Error(), "scope reserved by") {
 		t.Errorf("got %v, want it refused", err)
+	}
+}
+
+// TestDamagedSuccess: what keeps every target from being looked at says which one it is.
+func TestDamagedSuccess(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state.db")
+	inspected(t, path)
+	spoil(t, path, `UPDATE standings SET good = '["x"]' WHERE target = 'test:one'`)
+	s := reopen(t, path)
+	if _, err := s.Standings(t.Context()); err == nil || !strings.Contains(err.Error(), "the last success of test:one is damaged, see trueup ledger check") {
+		t.Errorf("read with %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // startSQL are the events of every item on one side of its last start, from which on the store itself reads them.
@@ -17,12 +18,12 @@ const startSQL = `SELECT item, seq, at, type, data, work_items.item IS NOT NULL 
 // items folds every work item as the store does, and holds it against those that are not done. What was before is folded too.
 func (i *inspector) items() error {
 	var open bool
-	s := &story{}
-	s.told = func(_ reconcile.History, item reconcile.Item, err error) error {
-		where := "work item " + s.id
+	s := &export.Story{}
+	s.Told = func(_ reconcile.History, item reconcile.Item, err error) error {
+		where := "work item " + s.ID
 		switch {
 		case err != nil:
-			i.flaw(where, err.Error(), doDiscard+s.id)
+			i.flaw(where, err.Error(), doDiscard+s.ID)
 		case open != (item.State != reconcile.WorkDone):
 			i.flaw(where, fmt.Sprintf("its events say %s, and the table of items the contrary", item.State), doRestore)
 		case open:
@@ -34,9 +35,9 @@ func (i *inspector) items() error {
 	if err != nil {
 		return err
 	}
-	s.told = func(_ reconcile.History, _ reconcile.Item, err error) error {
+	s.Told = func(_ reconcile.History, _ reconcile.Item, err error) error {
 		if err != nil {
-			i.flaw("work item "+s.id, err.Error(), doAge)
+			i.flaw("work item "+s.ID, err.Error(), doAge)
 		}
 		return nil
 	}
@@ -44,18 +45,18 @@ func (i *inspector) items() error {
 }
 
 // work has a story of work items told. Open is whether the one that is told is not done.
-func (i *inspector) work(s *story, query string, open *bool) error {
+func (i *inspector) work(s *export.Story, query string, open *bool) error {
 	err := i.each(query, func(scan scanner) error {
 		values := make([]any, 5)
 		var is bool
 		if err := scan(&values[0], &values[1], &values[2], &values[3], &values[4], &is); err != nil {
 			return err
 		}
-		err := s.row("work_events", values) // tells the item before, if this is another
+		err := s.Row("work_events", values) // tells the item before, if this is another
 		*open = is
 		return err
 	})
-	return errors.Join(err, s.end())
+	return errors.Join(err, s.End())
 }
 
 // held is a work item that is not done, and what the tables say of it.

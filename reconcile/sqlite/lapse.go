@@ -100,7 +100,8 @@ func (t *tx) expire(l reconcile.Lease, why string) error {
 	if err != nil {
 		return err
 	}
-	s := known[l.Target].after(report, t.now)
+	s := known[l.Target]
+	s.Standing = s.After(report, t.now)
 	if !s.Owed() {
 		if s.Asked, err = t.draw(1); err != nil {
 			return err

@@ -5,27 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"trueup/reconcile/export"
 )
 
-// leap is how far the fences of a restored database go ahead at least where the clock does not lead further.
-const leap = 1 << 20
-
-// beyond is where the fences of a restored database go on: at the milliseconds since the beginning of 2026. So whoever
-// restores the same backup again goes on further up, with no note to tell what was drawn meanwhile. A clock that is behind
-// cannot tell either; then chance has to keep two restored databases apart.
-func beyond(known int64, now time.Time) int64 {
-	if at := now.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).Milliseconds(); at > known {
-		return at
-	}
-	return known + leap + rand.Int64N(1<<40)
-}
+// leap is how far the fences of a restored database go ahead at least.
+const leap = export.Leap
 
 // A note is the last number drawn, as it stands in a file beside the database. A backup that is put back does not put the
 // note back, which then is ahead of the database: so it tells that it was, and how far the numbers had come. It also says of which sequence it is, and of
@@ -91,7 +81,7 @@ func (w *writer) currentNote() (n note, err error) {
 		err = stmt.QueryRow().Scan(&n.last, &n.lineage)
 	}
 	if err == nil {
-		err = drawable(n.last)
+		err = export.Drawable(n.last)
 	}
 	return n, err
 }
@@ -112,18 +102,10 @@ func readNote(path string) (n note, err error) {
 	if len(words) == 3 {
 		n.lineage, n.file = words[1], words[2]
 	}
-	if err := drawable(n.last); err != nil {
+	if err := export.Drawable(n.last); err != nil {
 		return n, fmt.Errorf("%s.fence is damaged: %w; move it away, and the numbers leap", path, err)
 	}
 	return n, nil
-}
-
-// drawable refuses a last number that cannot have been drawn, or after which none could be.
-func drawable(last int64) error {
-	if most := int64(1 << 62); last < 0 || last > most {
-		return fmt.Errorf("%d is no number that was drawn, which lie between 0 and %d", last, most)
-	}
-	return nil
 }
 
 // identity tells a file from its copies: its number, and when it was made, where the file system knows.
@@ -169,6 +151,9 @@ type resumption struct {
 
 // dueResumption is zero when the sequence can go on as it is.
 func (s *Store) dueResumption() (resumption, error) {
+	if s.leaving {
+		return resumption{}, nil
+	}
 	n, err := readNote(s.path)
 	if err != nil {
 		return resumption{}, err
@@ -182,7 +167,7 @@ func (s *Store) dueResumption() (resumption, error) {
 	case is.last == 0:
 		return resumption{after: n.last}, nil
 	}
-	return resumption{after: beyond(max(n.last, is.last), s.now()), copied: true}, nil
+	return resumption{after: export.Beyond(max(n.last, is.last), s.now()), copied: true}, nil
 }
 
 // resume raises the sequence. What a copy's leases and live sessions hold was held by processes of the original: the next

@@ -26,6 +26,8 @@ type Options struct {
 	ReadOnly bool
 	// Existing opens a database that exists to write to it, and creates none.
 	Existing bool
+	// Leaving opens one that exists for Leave alone: its numbers go on in another place.
+	Leaving bool
 }
 
 // A Store is a ledger in a file. It is used by many goroutines at once.
@@ -35,6 +37,7 @@ type Store struct {
 	clock    func() time.Time
 	quota    int64 // of logs, in bytes; none when zero
 	patience time.Duration
+	leaving  bool
 	little   int64      // how much of a database a sweep writes anew
 	db       *sql.DB    // readers
 	reads    statements // of db
@@ -68,7 +71,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if o.Patience == 0 {
 		o.Patience = patience
 	}
-	s := &Store{path: path, holder: o.Holder, clock: o.Clock, quota: o.Logs, patience: o.Patience, little: little, session: session{dir: path + ".sessions", boot: bootID()}}
+	s := &Store{path: path, holder: o.Holder, clock: o.Clock, quota: o.Logs, patience: o.Patience, leaving: o.Leaving, little: little, session: session{dir: path + ".sessions", boot: bootID()}}
 	if err := s.open(ctx, o); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("opening ledger %s: %w", path, err)
@@ -80,7 +83,7 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	if err := localDisk(filepath.Dir(s.path), statfs); err != nil {
 		return unwritable(err)
 	}
-	if o.ReadOnly || o.Existing {
+	if o.ReadOnly || o.Existing || o.Leaving {
 		if _, err := os.Stat(s.path); errors.Is(err, fs.ErrNotExist) {
 			return s.none(err)
 		} else if err != nil {

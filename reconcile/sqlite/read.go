@@ -95,60 +95,35 @@ func (s *Store) Runs(ctx context.Context, target reconcile.Key, limit int) (runs
 	return runs, err
 }
 
-// Standings is as reconcile.Ledger says, by target.
-func (s *Store) Standings(ctx context.Context) (standings []reconcile.Standing, err error) {
+// Standings is as reconcile.Ledger says, by target. On one host there are not so many claims that any were left out.
+func (s *Store) Standings(ctx context.Context, _ ...string) (standings []reconcile.Standing, err error) {
 	now, n := s.now(), 0
 	if err := s.query(ctx, "counting standings", "SELECT count(*) FROM standings", func(scan scanner) error { return scan(&n) }); err != nil {
 		return nil, err
 	}
 	standings = make([]reconcile.Standing, 0, n)
-	once := once{}
+	var once reconcile.Sharing
 	err = s.query(ctx, "reading standings", "SELECT "+standingColumns+" FROM standings ORDER BY target", func(scan scanner) error {
 		row, err := readStanding(scan)
-		once.keep(&row.Standing)
-		standings = append(standings, row.at(now))
+		once.Standing(&row.Standing)
+		standings = append(standings, row.At(now))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	next := 0
+	err = s.query(ctx, "reading claims", "SELECT "+claimsColumns+" FROM claims ORDER BY target, epoch", func(scan scanner) error {
+		key, c, err := readClaims(scan)
+		for next < len(standings) && standings[next].Target < key {
+			next++
+		}
+		if next < len(standings) && standings[next].Target == key {
+			standings[next].Claims = once.Claims(append(standings[next].Claims, c))
+		}
 		return err
 	})
 	return standings, err
-}
-
-// Most of what is known of thousands of targets is the same for all, and is kept once.
-type once struct {
-	texts          map[string]string
-	asked, settled *reconcile.Claim
-}
-
-func (o *once) keep(s *reconcile.Standing) {
-	o.claim(&o.asked, &s.AskedClaim)
-	o.claim(&o.settled, &s.Settled)
-	o.text(&s.Reason)
-	o.text(&s.Fingerprint)
-	for _, r := range []*reconcile.Report{&s.Report, s.Good} {
-		if r != nil {
-			o.text((*string)(&r.State))
-			o.text(&r.Note)
-			o.text(&r.Policy)
-			o.text((*string)(&r.Run))
-		}
-	}
-}
-
-func (o *once) text(s *string) {
-	if same, is := o.texts[*s]; is {
-		*s = same
-	} else if o.texts == nil {
-		o.texts = map[string]string{*s: *s}
-	} else {
-		o.texts[*s] = *s
-	}
-}
-
-// claim is that of the row before where it is the same.
-func (o *once) claim(before, c **reconcile.Claim) {
-	if *before != nil && *c != nil && **before == **c {
-		*c = *before
-	}
-	*before = *c
 }
 
 // Leases is as reconcile.Ledger says, by fence.

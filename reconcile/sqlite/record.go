@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // record is one compare-and-swap. Expired records are gone by now.
@@ -36,7 +37,7 @@ func (t *tx) record(w reconcile.Write) error {
 func (t *tx) logs(logs []reconcile.Log) error {
 	for _, l := range logs {
 		_, err := t.exec("INSERT INTO logs (run, at, stream, text, cut) VALUES (?, ?, ?, ?, 0)", // the text says itself what was left out
-			string(l.Run), stamp(t.now), l.Stream, l.Text)
+			string(l.Run), stamp(t.now), export.Plain(l.Stream), export.Plain(l.Text))
 		if err != nil {
 			return err
 		}

@@ -70,18 +70,6 @@ func (t *tx) settle(ends []reconcile.Settlement) ([]error, error) {
 	return answers, err
 }
 
-// closes tells whether the run that the tick opened, if any, ends with it.
-func closes(e reconcile.Settlement) bool {
-	if len(e.Facts) == 0 {
-		return e.Expected == 0
-	}
-	switch e.Facts[len(e.Facts)-1].(type) {
-	case reconcile.Succeeded, reconcile.Failed, reconcile.LeaseExpired:
-		return true
-	}
-	return false
-}
-
 // An open lease is one that can be settled, with the number of its run's last event.
 type open struct {
 	reconcile.Lease
@@ -107,14 +95,10 @@ func (t *tx) heldBy(ends []reconcile.Settlement) (map[reconcile.Fence]open, erro
 
 // close writes what a tick's end adds to its run and records. A refusal is this tick's alone and leaves nothing behind.
 func (t *tx) close(e reconcile.Settlement, held map[reconcile.Fence]open) (refused, err error) {
-	o, is := held[e.Lease.Fence]
-	switch {
-	case !is || o.Target != e.Lease.Target || o.Run != e.Lease.Run:
-		return fmt.Errorf("settling %s: fence %d: %w", e.Lease.Target, e.Lease.Fence, reconcile.ErrLeaseLost), nil
-	case o.last != e.Expected:
-		return fmt.Errorf("settling %s: run %s has %d events and not %d: %w", o.Target, o.Run, o.last, e.Expected, reconcile.ErrConflict), nil
-	case !closes(e):
-		return fmt.Errorf("settling %s: nothing closes run %s: %w", o.Target, o.Run, reconcile.ErrUndecidable), nil
+	o := held[e.Lease.Fence]
+	switch refused := e.Fits(o.Lease, o.last); {
+	case refused != nil:
+		return refused, nil
 	case len(e.Facts)+len(e.Records)+len(e.Logs) == 0:
 		return nil, nil
 	}

@@ -8,23 +8,26 @@ import (
 	"trueup/reconcile"
 )
 
-// A standing is a row of the table, which knows one thing more than the domain does.
+// A standing is a row of the table, with the claims of the trigger that asked last. Those of all triggers follow from them in
+// the table claims, by triggers: an older trueup that is still sweeping writes the columns alone.
 type standing struct {
 	reconcile.Standing
-	claimAsked reconcile.Fence // the last ask that had a claim
+	claim        *reconcile.Claim
+	claimAsked   reconcile.Fence // the last ask that had a claim
+	settledClaim *reconcile.Claim
 }
 
 const standingColumns = `target, asked, asked_at, reason, claim_epoch, claim_n, claim_at, claim_asked, covered, covered_at,
 	settled_epoch, settled_n, settled_at, ticked, failures, not_before, since, state, note, run, changes, policy, good, fingerprint`
 
-// claim is the three columns of a claim that may not be.
-type claim struct {
+// claimColumns are the three columns of a claim that may not be.
+type claimColumns struct {
 	epoch sql.NullString
 	n     sql.NullInt64
 	at    sql.NullString
 }
 
-func (c claim) read() (*reconcile.Claim, error) {
+func (c claimColumns) read() (*reconcile.Claim, error) {
 	if !c.epoch.Valid {
 		return nil, nil
 	}
@@ -41,7 +44,7 @@ func claimArgs(c *reconcile.Claim) []any {
 
 // readStanding reads a row of standingColumns.
 func readStanding(scan scanner) (s standing, err error) {
-	var asked, settled claim
+	var asked, settled claimColumns
 	var good sql.NullString
 	var times [5]sql.NullString
 	r := &s.Report
@@ -54,17 +57,33 @@ func readStanding(scan scanner) (s standing, err error) {
 	if err := instants(times[:], &s.AskedAt, &s.CoveredAt, &s.Ticked, &s.NotBefore, &s.Since); err != nil {
 		return s, err
 	}
-	if s.AskedClaim, err = asked.read(); err != nil {
+	if s.claim, err = asked.read(); err != nil {
 		return s, err
 	}
-	if s.Settled, err = settled.read(); err != nil {
+	if s.settledClaim, err = settled.read(); err != nil {
 		return s, err
 	}
 	if good.Valid {
-		s.Good = new(reconcile.Report)
-		err = json.Unmarshal([]byte(good.String), s.Good)
+		err = s.Succeeded(good.String)
 	}
 	return s, err
+}
+
+const claimsColumns = "target, epoch, n, at, asked, settled_n, settled_at"
+
+// readClaims reads a row of claimsColumns.
+func readClaims(scan scanner) (target reconcile.Key, c reconcile.Claims, err error) {
+	var n sql.NullInt64
+	var times [2]sql.NullString
+	if err := scan(&target, &c.Asked.Epoch, &c.Asked.N, &times[0], &c.Last, &n, &times[1]); err != nil {
+		return target, c, err
+	}
+	var settled time.Time
+	err = instants(times[:], &c.Asked.Claimed, &settled)
+	if n.Valid {
+		c.Settled = &reconcile.Claim{Epoch: c.Asked.Epoch, N: uint64(n.Int64), Claimed: settled}
+	}
+	return target, c, err
 }
 
 // put writes the row as it is to be.
@@ -79,9 +98,9 @@ func (t *tx) put(s standing) error {
 	}
 	r := s.Report
 	args := []any{string(s.Target), int64(s.Asked), stamp(s.AskedAt), s.Reason}
-	args = append(args, claimArgs(s.AskedClaim)...)
+	args = append(args, claimArgs(s.claim)...)
 	args = append(args, int64(s.claimAsked), int64(s.Covered), stamp(s.CoveredAt))
-	args = append(args, claimArgs(s.Settled)...)
+	args = append(args, claimArgs(s.settledClaim)...)
 	args = append(args, stamp(s.Ticked), s.Failures, stamp(s.NotBefore), stamp(s.Since),
 		string(r.State), r.Note, string(r.Run), r.Changes, r.Policy, good, s.Fingerprint)
 	_, err := t.exec(`REPLACE INTO standings (`+standingColumns+`)
@@ -100,51 +119,24 @@ func (t *tx) standings(targets []reconcile.Key) (map[reconcile.Key]standing, err
 		found[s.Target] = s
 		return err
 	}, list(targets))
+	if err != nil {
+		return nil, err
+	}
+	err = t.each(`SELECT `+claimsColumns+` FROM claims WHERE target IN (SELECT value FROM json_each(?)) ORDER BY target, epoch`, func(scan scanner) error {
+		key, c, err := readClaims(scan)
+		s := found[key]
+		s.Claims = append(s.Claims, c)
+		found[key] = s
+		return err
+	}, list(targets))
 	return found, err
-}
-
-// at is the standing as the domain sees it at an instant: a tick is no longer useless once its time has come.
-func (s standing) at(now time.Time) reconcile.Standing {
-	if !s.NotBefore.After(now) {
-		s.NotBefore = time.Time{}
-	}
-	return s.Standing
-}
-
-// after is the standing once a tick has ended with a report.
-func (s standing) after(r reconcile.Report, now time.Time) standing {
-	if r.State != s.Report.State {
-		s.Since = now
-	}
-	switch r.State {
-	case reconcile.OK:
-		good := r
-		s.Good, s.Failures = &good, 0
-	case reconcile.Held:
-		s.Failures = 0
-	case reconcile.Failing, reconcile.Uncertain:
-		s.Failures++
-	}
-	s.Report, s.Ticked = r, now
-	return s
-}
-
-// cover is the standing once a tick under the fence has covered what was asked before it. Fences of a target come in
-// order here, since its ticks exclude each other.
-func (s standing) cover(f reconcile.Fence, now time.Time) standing {
-	s.Covered, s.CoveredAt = f, now
-	if s.AskedClaim != nil && s.claimAsked < f {
-		s.Settled = s.AskedClaim
-	}
-	return s
 }
 
 // settled is the standing once a tick has been settled.
 func (s standing) settled(e reconcile.Settlement, now time.Time) standing {
-	s = s.after(e.Report, now)
-	if e.Covered {
-		s = s.cover(e.Lease.Fence, now)
+	s.Standing = s.Ended(e, now)
+	if e.Covered && s.claim != nil && s.claimAsked < e.Lease.Fence {
+		s.settledClaim = s.claim
 	}
-	s.NotBefore, s.Fingerprint = e.NotBefore, e.Fingerprint
 	return s
 }

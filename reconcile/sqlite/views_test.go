@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // shell asks Debian's sqlite3, as an operator does.
@@ -31,7 +32,7 @@ func TestWhoHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := answers[0].Lease
-	rest := strings.Join([]string{l.Holder, string(l.Run), "test:one", "1", l.Since.Format(timeForm), l.Until.Format(timeForm), "by hand", ""}, "|")
+	rest := strings.Join([]string{l.Holder, string(l.Run), "test:one", "1", l.Since.Format(export.TimeForm), l.Until.Format(export.TimeForm), "by hand", ""}, "|")
 	want := "scope|holder|run|target|fence|since|until|reason|item\ntest:one|" + rest + "\nrepo/acme|" + rest
 	if got := shell(t, path, "select * from who_holds"); got != want {
 		t.Errorf("who_holds:\n%s\nwant:\n%s", got, want)
@@ -74,7 +75,7 @@ func TestRunsNow(t *testing.T) {
 		l := try(t, s, target).Lease
 		end := reconcile.Settlement{Lease: l, Facts: append([]reconcile.Fact{reconcile.Leased{Lease: l}}, c.facts...), Report: reconcile.Report{State: reconcile.OK}}
 		var err error
-		if closes(end) {
+		if end.Fits(l, 0) == nil {
 			_, err = s.Settle(t.Context(), []reconcile.Settlement{end})
 		} else {
 			err = s.Commit(t.Context(), reconcile.Batch{Under: l.Fence, Append: []reconcile.Append{{Run: l.Run, Facts: end.Facts}}})

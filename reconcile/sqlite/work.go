@@ -38,37 +38,20 @@ func (t *tx) work(o reconcile.WorkOrder) (reconcile.Item, error) {
 	if err != nil {
 		return item, err
 	}
-	if refused := refuse(fact.Scopes, held); refused != nil {
+	if refused := reconcile.Reserved(fact.Scopes, held); refused != nil {
 		return item, refused
 	}
 	if err := t.happened(o.Item, item.Next(), fact); err != nil {
 		return item, err
 	}
 	if fact.Type == reconcile.WorkCheckpointed {
-		if err := t.thinWork(item); err != nil {
-			return item, err
+		if first, last, many := item.Surplus(); many {
+			if _, err := t.exec("DELETE FROM work_events WHERE item = ? AND seq BETWEEN ? AND ?", string(item.ID), first, last); err != nil {
+				return item, err
+			}
 		}
 	}
 	return t.item(o.Item)
-}
-
-// checkpoints are how many of a session's are kept: whoever says every minute how far it is leaves no history that must be
-// read with each order.
-const checkpoints = 50
-
-// thinWork removes a session's earliest checkpoints, so that another one finds room.
-func (t *tx) thinWork(i reconcile.Item) error {
-	var said []int
-	for _, e := range i.Events {
-		if e.Type == reconcile.WorkCheckpointed && e.Fence == i.Session.Fence {
-			said = append(said, e.Seq)
-		}
-	}
-	if len(said) < checkpoints {
-		return nil
-	}
-	_, err := t.exec("DELETE FROM work_events WHERE item = ? AND seq BETWEEN ? AND ?", string(i.ID), said[0], said[len(said)-checkpoints])
-	return err
 }
 
 // Discard is as reconcile.WorkLedger says.

@@ -9,15 +9,6 @@ import (
 	"trueup/reconcile"
 )
 
-// An itemReader gathers the events of items from rows in order, and the end of their sessions, which renewals move
-// without an event.
-type itemReader struct {
-	order  []reconcile.ItemID
-	events map[reconcile.ItemID][]reconcile.WorkEvent
-	until  map[reconcile.ItemID]sql.NullString
-	damage map[reconcile.ItemID]error // the first thing that makes no sense
-}
-
 // What was before an item's last start decides nothing, and a name that is used for ever is read no longer than others.
 const itemsSQL = ` SELECT these.item, seq, at, type, data, (SELECT until FROM work_sessions AS s WHERE s.item = these.item AND s.state = 'active')
 	FROM these LEFT JOIN work_events AS e ON e.item = these.item AND seq >= coalesce(
@@ -30,9 +21,8 @@ const (
 	openItemsSQL = "WITH these AS (SELECT item FROM work_items)" + itemsSQL
 )
 
-func newItemReader() *itemReader {
-	return &itemReader{events: map[reconcile.ItemID][]reconcile.WorkEvent{}, until: map[reconcile.ItemID]sql.NullString{}, damage: map[reconcile.ItemID]error{}}
-}
+// An itemReader reads items from rows in order.
+type itemReader struct{ reconcile.ItemReader }
 
 func (r *itemReader) read(scan scanner) error {
 	var id reconcile.ItemID
@@ -41,78 +31,37 @@ func (r *itemReader) read(scan scanner) error {
 	if err := scan(&id, &seq, &at, &typ, &data, &until); err != nil {
 		return err
 	}
-	if _, known := r.until[id]; !known {
-		r.order = append(r.order, id)
-	}
-	r.until[id] = until
 	e := reconcile.WorkEvent{Seq: int(seq.Int64)}
-	err := errors.New("it has none")
-	if seq.Valid {
+	ends, err := instant(until)
+	if err == nil && !seq.Valid {
+		err = errors.New("it has none")
+	}
+	if err == nil {
 		e.At, err = instant(at)
 	}
 	if err == nil {
 		e.WorkFact, err = reconcile.DecodeWorkFact(typ.String, []byte(data.String))
 	}
-	if err != nil && r.damage[id] == nil {
-		r.damage[id] = fmt.Errorf("event %d: %w", e.Seq, err)
-	}
-	r.events[id] = append(r.events[id], e)
+	r.Add(id, e, ends, err)
 	return nil
-}
-
-// items folds what was read. One that does not fold stops no other.
-func (r *itemReader) items() (items []reconcile.Item) {
-	for _, id := range r.order {
-		item, err := r.item(id)
-		if err != nil {
-			item = reconcile.Item{ID: id, State: reconcile.Unreadable, Note: err.Error()}
-		}
-		items = append(items, item)
-	}
-	return items
-}
-
-func (r *itemReader) item(id reconcile.ItemID) (item reconcile.Item, err error) {
-	if err := r.damage[id]; err != nil {
-		return item, err
-	}
-	if item, err = reconcile.FoldWork(id, r.events[id]); err != nil {
-		return item, err
-	}
-	if until := r.until[id]; until.Valid {
-		item.Session.Until, err = instant(until)
-	}
-	return item, err
-}
-
-// only is the one item that was read, or one without an event, which is as good as any.
-func (r *itemReader) only(id reconcile.ItemID) (reconcile.Item, error) {
-	items := r.items()
-	switch {
-	case len(items) == 0:
-		return reconcile.Item{ID: id}, nil
-	case items[0].State == reconcile.Unreadable:
-		return items[0], fmt.Errorf("work item %s: %w: %s", id, reconcile.ErrUnreadable, items[0].Note)
-	}
-	return items[0], nil
 }
 
 // item reads one inside a transaction.
 func (t *tx) item(id reconcile.ItemID) (reconcile.Item, error) {
-	r := newItemReader()
+	var r itemReader
 	if err := t.each(oneItemSQL, r.read, string(id)); err != nil {
 		return reconcile.Item{}, err
 	}
-	return r.only(id)
+	return r.Only(id)
 }
 
 // Item is as reconcile.WorkLedger says.
 func (s *Store) Item(ctx context.Context, id reconcile.ItemID) (reconcile.Item, error) {
-	r, now := newItemReader(), s.now()
+	r, now := new(itemReader), s.now()
 	if err := s.query(ctx, "reading work item "+string(id), oneItemSQL, r.read, string(id)); err != nil {
 		return reconcile.Item{}, err
 	}
-	item, err := r.only(id)
+	item, err := r.Only(id)
 	switch {
 	case err != nil:
 		return reconcile.Item{}, fmt.Errorf("reading %s: %w", s.path, err)
@@ -124,11 +73,11 @@ func (s *Store) Item(ctx context.Context, id reconcile.ItemID) (reconcile.Item, 
 
 // Items is as reconcile.WorkLedger says.
 func (s *Store) Items(ctx context.Context) ([]reconcile.Item, error) {
-	r, now := newItemReader(), s.now()
+	r, now := new(itemReader), s.now()
 	if err := s.query(ctx, "listing work items", openItemsSQL, r.read); err != nil {
 		return nil, err
 	}
-	items := r.items()
+	items := r.Items()
 	for n, i := range items {
 		items[n] = i.At(now)
 		if i.State != reconcile.Unreadable {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // TestWorkNow compares what the views say of work items with what the ledger says, in each state.
@@ -83,7 +84,7 @@ func TestMigrateScopes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until := time.Now().Add(time.Hour).UTC().Format(timeForm)
+	until := time.Now().Add(time.Hour).UTC().Format(export.TimeForm)
 	_, err = rawDB(t, path).Exec(texts[0] + fmt.Sprintf(`;PRAGMA user_version = 1; PRAGMA application_id = %d;
 		UPDATE sequence SET last = 7;
 		INSERT INTO leases VALUES (7, 'r-7', 'test:one', 'an older trueup', '', '', '', NULL, '%s', '%s');

@@ -130,12 +130,13 @@ func (g *Gate) next(state State, seen present) Claim {
 		Epoch: epoch, N: last + 1, Attempt: 1, Invocation: g.Invocation,
 		Claimed: g.Clock.Wall(), At: g.Clock.Now(), Boot: g.Clock.Boot(),
 		All:      seen.everything() || g.sweepDue(state.Settled.Full),
+		Touched:  seen.everything(),
 		Requests: seen.names,
 	}
 	owed := state.Claim
 	if owed != nil {
 		claim.Attempt = owed.Attempt + 1
-		claim.All = claim.All || owed.All
+		claim.All, claim.Touched = claim.All || owed.All, claim.Touched || owed.Touched
 		claim.Requests = union(owed.Requests, seen.names)
 	}
 	if len(claim.Requests) > maxRequests {

@@ -18,6 +18,7 @@ type Claim struct {
 	Boot       string        `json:"boot"`               // the boot that At belongs to
 	Attempt    int           `json:"attempt"`            // 1, and one more for each failure in a row
 	All        bool          `json:"all"`                // for everything, whatever the names
+	Touched    bool          `json:"touched,omitempty"`  // somebody asked for everything, and not the timer alone
 	Requests   []string      `json:"requests,omitempty"` // the names asked for, sorted
 	Fresh      Asked         `json:"fresh"`              // what of it this attempt took up; the rest is owed from before
 	Full       Instant       `json:"full"`               // when everything was last taken up, at this attempt or before

@@ -169,3 +169,22 @@ func TestTargetsEndWithTheirEpoch(t *testing.T) {
 		t.Errorf("epoch %s after %s shows %v, %v", s.Epoch, c.Epoch, s.Targets, err)
 	}
 }
+
+// Whoever touches the sentinel asks for everything, and the timer does not, though it wants the same.
+func TestTouchedIsNotTheTimer(t *testing.T) {
+	h := newHost(t)
+	touched := func(when string, want bool) {
+		t.Helper()
+		h.clock.pass(time.Second)
+		if c := h.claim(); !c.All || c.Touched != want {
+			t.Errorf("%s: %+v", when, c)
+		}
+	}
+	touched("the timer", false)
+	h.touch()
+	touched("a touch while that is owed", true)
+	touched("a retry", true)
+	h.settle()
+	h.clock.pass(2 * h.Policy.Sweep)
+	touched("the timer again", false)
+}

@@ -1,4 +1,4 @@
-package sqlite
+package export
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ type binary struct {
 }
 
 // encode writes a value of a column.
-func (c column) encode(to *bytes.Buffer, value any) error {
+func (c Column) encode(to *bytes.Buffer, value any) error {
 	var content []byte
 	switch v := value.(type) {
 	case nil:
@@ -29,13 +29,13 @@ func (c column) encode(to *bytes.Buffer, value any) error {
 	case []byte:
 		content = v
 	default:
-		return fmt.Errorf("column %s: a value of type %T", c.name, value)
+		return fmt.Errorf("column %s: a value of type %T", c.Name, value)
 	}
 	switch _, taken := isBinary(content); {
-	case c.json && !taken && verbatim(content):
+	case c.JSON && !taken && verbatim(content):
 		to.Write(content)
 		return nil
-	case c.blob || !utf8.Valid(content):
+	case c.Kind == Bytes || !utf8.Valid(content):
 		return line(to, binary{&content})
 	}
 	return line(to, string(content))
@@ -72,7 +72,7 @@ func isBinary(content []byte) (decoded []byte, is bool) {
 }
 
 // decode reads what encode wrote.
-func (c column) decode(text json.RawMessage) (any, error) {
+func (c Column) decode(text json.RawMessage) (any, error) {
 	var content []byte
 	switch text[0] {
 	case 'n':
@@ -88,19 +88,19 @@ func (c column) decode(text json.RawMessage) (any, error) {
 		switch {
 		case is:
 			content = decoded
-		case c.json:
+		case c.JSON:
 			content = text
 		default:
-			return nil, fmt.Errorf("column %s: want text or a number, not JSON", c.name)
+			return nil, fmt.Errorf("column %s: want text or a number, not JSON", c.Name)
 		}
 	default:
 		n, err := strconv.ParseInt(string(text), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("column %s: %s is no whole number", c.name, text)
+			return nil, fmt.Errorf("column %s: %s is no whole number", c.Name, text)
 		}
 		return n, nil
 	}
-	if c.blob {
+	if c.Kind == Bytes {
 		return content, nil
 	}
 	return string(content), nil
