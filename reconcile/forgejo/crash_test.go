@@ -17,9 +17,9 @@ repositories: [{name: acme/tool, import: {url: "https://git.example.net/tool.git
 `
 
 // littered is a server on which an import was begun long ago and failed.
-func littered(t testing.TB) *fake.Server {
-	server := stand(t)
-	server.AddRepo("acme", "tool", nil).Empty = true
+func littered(server *fake.Server) *fake.Server {
+	left := server.AddRepo("acme", "tool", nil)
+	left.Empty, left.Original = true, "https://git.example.net/tool.git"
 	return server
 }
 
@@ -32,13 +32,13 @@ func TestKilledAtAnyCall(t *testing.T) {
 	if os.Getenv("TRUEUP_PROVE") == "1" {
 		document = strings.Replace(wanted, "tool.git\"}}", "tool.git\"}, state: archived}", 1)
 	}
-	whole := littered(t)
+	whole := littered(stand(t))
 	tick(t, whole, document)
 	tick(t, whole, document)
 	want, worlds := whole.State(), 0
 	for nth := 1; ; nth++ {
 		for _, done := range []bool{false, true} {
-			server := littered(t)
+			server := littered(stand(t))
 			if !killedAt(t, server, document, nth, done) {
 				if worlds < 10 {
 					t.Errorf("it was killed %d times only", worlds)
@@ -47,7 +47,7 @@ func TestKilledAtAnyCall(t *testing.T) {
 			}
 			worlds++
 			for range 2 {
-				server.Age(importing) // an import that may be under way is waited for
+				server.Age(abandoned) // an import that may be under way is waited for
 				if failed := tick(t, server, document); len(failed) > 0 {
 					t.Errorf("call %d, done: %v: %v", nth, done, failed)
 				}

@@ -9,7 +9,11 @@ import (
 func (s server) doOrg(w *World, d deed) error {
 	switch d.Do {
 	case makeOrg:
-		_, _, err := s.AdminCreateOrg(d.Login, gitea.CreateOrgOption{Name: d.Org, FullName: d.Set["full_name"], Description: d.Set["description"],
+		login, err := s.still(w, d)
+		if err != nil {
+			return err
+		}
+		_, _, err = s.AdminCreateOrg(login, gitea.CreateOrgOption{Name: d.Org, FullName: d.Set["full_name"], Description: d.Set["description"],
 			Visibility: gitea.VisibleType(d.Set["visibility"])})
 		return err
 	case editOrg:
@@ -106,7 +110,7 @@ func (s server) doTeam(w *World, d deed) error {
 		_, err = s.RemoveTeamRepository(id, d.Org, d.nowCalled(w))
 		return gone(err)
 	}
-	login, err := w.login(d)
+	login, err := s.still(w, d)
 	if err != nil {
 		return err
 	}

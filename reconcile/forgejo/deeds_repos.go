@@ -17,12 +17,19 @@ import (
 func (s server) doRepo(ctx context.Context, in plan.Input, w *World, d deed) error {
 	switch d.Do {
 	case makeRepo, importRepo:
-		return s.newRepo(ctx, in, d)
+		return s.newRepo(ctx, in, w, d)
 	}
 	owner, name, _ := strings.Cut(d.Repo, "/")
 	known := w.repos[fold(d.Repo)]
 	if known != nil {
 		name = known.name
+		err := s.stillRepo(owner, name, known.id, d)
+		if httpapi.Is(err, http.StatusNotFound) && (d.Do == deleteRepo || d.Do == dropRight) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("asking whether %s/%s is still the one that was seen: %w", owner, name, err)
+		}
 	}
 	switch d.Do {
 	case editRepo:
@@ -37,7 +44,7 @@ func (s server) doRepo(ctx context.Context, in plan.Input, w *World, d deed) err
 		_, err := s.DeleteRepo(owner, name)
 		return gone(err)
 	}
-	login, err := w.login(d)
+	login, err := s.still(w, d)
 	if err != nil {
 		return err
 	}
@@ -46,7 +53,9 @@ func (s server) doRepo(ctx context.Context, in plan.Input, w *World, d deed) err
 		_, err = s.AddCollaborator(owner, name, login, gitea.AddCollaboratorOption{Permission: &access})
 		return err
 	}
-	_, err = s.DeleteCollaborator(owner, name, login)
+	if _, err = s.DeleteCollaborator(owner, name, login); httpapi.Is(err, http.StatusUnprocessableEntity) {
+		return nil // the account is gone
+	}
 	return gone(err)
 }
 
@@ -65,10 +74,14 @@ func repoFields(set map[string]string) (o gitea.EditRepoOption) {
 	return o
 }
 
-func (s server) newRepo(ctx context.Context, in plan.Input, d deed) error {
+func (s server) newRepo(ctx context.Context, in plan.Input, w *World, d deed) error {
 	owner, name := d.Org, d.Repo
 	if owner == "" {
-		owner, name, _ = strings.Cut(d.Repo, "/")
+		var err error
+		if owner, err = s.still(w, d); err != nil {
+			return err
+		}
+		_, name, _ = strings.Cut(d.Repo, "/")
 	}
 	if d.Number != 0 {
 		if err := s.clear(owner, name, d.Number); err != nil {
@@ -108,13 +121,20 @@ func (s server) makeRepo(_ context.Context, _ plan.Input, d deed, owner, name st
 
 // importRepo imports. An import that is refused leaves an empty repository behind, which would stand in the way of the next.
 func (s server) importRepo(ctx context.Context, in plan.Input, d deed, owner, name string) error {
+	// Only what the call makes may be removed after it.
+	switch _, _, err := s.GetRepo(owner, name); {
+	case err == nil:
+		return fmt.Errorf("%s/%s is there by now; the next tick plans anew", owner, name)
+	case !httpapi.Is(err, http.StatusNotFound, http.StatusMovedPermanently, http.StatusTemporaryRedirect): // a name that was given up leads on
+		return fmt.Errorf("asking whether %s/%s is there: %w", owner, name, err)
+	}
 	_, _, err := s.MigrateRepo(gitea.MigrateRepoOption{RepoName: name, RepoOwner: owner, CloneAddr: d.Text, Service: gitea.GitServicePlain,
 		Mirror: d.Set["mirror"] == "true", MirrorInterval: d.Set["interval"], Private: d.Set["private"] == "true", Description: d.Set["description"]})
 	if err == nil || httpapi.Unclear(err) || httpapi.Is(err, http.StatusConflict) {
 		return err
 	}
 	left, _, unread := s.GetRepo(owner, name)
-	if unread != nil || !hollow(left) {
+	if unread != nil || !hollow(left) || left.OriginalURL == "" { // one that was made by hand has none
 		return err
 	}
 	if lost := in.Guard(ctx); lost != nil {
@@ -143,7 +163,15 @@ func (s server) clear(owner, name string, id int64) error {
 	case left.ID != id || !hollow(left):
 		return fmt.Errorf("%s/%s is not what it was, or not empty; it is left alone", owner, name)
 	}
-	if due := left.Created.Add(importing); time.Now().Before(due) {
+	issues, _, err := s.ListRepoIssues(owner, name, gitea.ListIssueOption{State: gitea.StateAll}) // the count is of open ones
+	switch {
+	case httpapi.Is(err, http.StatusNotFound): // it has none at all
+	case err != nil:
+		return err
+	case len(issues) > 0:
+		return fmt.Errorf("%s/%s has issues; it is left alone", owner, name)
+	}
+	if due := left.Created.Add(abandoned); time.Now().Before(due) {
 		return fmt.Errorf("its import may still be under way; it is begun anew after %s", due.Format(time.RFC3339))
 	}
 	_, err = s.DeleteRepo(owner, name)

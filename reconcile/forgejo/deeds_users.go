@@ -14,7 +14,7 @@ func (s server) doUser(w *World, d deed) error {
 			Password: unknowable(), MustChangePassword: &yes})
 		return err
 	}
-	login, err := w.login(d)
+	login, err := s.still(w, d)
 	if err != nil {
 		return err
 	}

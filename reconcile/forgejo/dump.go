@@ -25,7 +25,7 @@ func (k *Kind) Dump(ctx context.Context, in plan.Input) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := s.observe(ctx, all)
+	w, err := s.observe(ctx, all, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (k *Kind) Dump(ctx context.Context, in plan.Input) ([]byte, error) {
 
 // everything is a document that names all that there is, and leaves the rest to be read.
 func (s server) everything() (*Document, error) {
-	w := newWorld(&Document{})
+	w := newWorld(&Document{}, nil)
 	for _, read := range []func(*World) error{s.readAccounts, s.readOrgs, s.readRepos} {
 		if err := read(w); err != nil {
 			return nil, err
@@ -92,12 +92,13 @@ func (w *World) document() *Document {
 	return d
 }
 
-// text is a field that is left out where it is empty.
-func text(s string) *string {
-	if s == "" {
+// text is a field that is left out where it is empty, or what no document can say.
+func text(s string) *Text {
+	if s == "" || strings.ContainsRune(s, 0) {
 		return nil
 	}
-	return &s
+	t := Text(s)
+	return &t
 }
 
 func (w *World) user(u User) User {
@@ -105,7 +106,10 @@ func (w *World) user(u User) User {
 	if a == nil { // it has gone meanwhile
 		return u
 	}
-	u.Login, u.Email, u.FullName, u.State = a.login, a.email, text(a.fullName), suspended
+	u.Login, u.FullName, u.State = a.login, text(a.fullName), suspended
+	if address(a.email) {
+		u.Email = a.email
+	}
 	if a.active {
 		u.State = active
 	}
@@ -158,7 +162,7 @@ func (w *World) repository(r Repository) Repository {
 	if found.archived {
 		r.State = archived
 	}
-	if found.mirror && found.source != "" {
+	if found.mirror && source(found.source) == "" {
 		r.Import = &Import{URL: found.source, Mirror: true, Interval: found.interval}
 	}
 	for _, g := range found.collaborators.all {

@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,5 +43,31 @@ func TestDump(t *testing.T) {
 	server.Dark(true)
 	if dumped, err := kind.Dump(t.Context(), in); err == nil {
 		t.Errorf("a server that cannot be read was dumped as %s", dumped)
+	}
+}
+
+// What people have written comes back as it is, and what no document can say is left out: it stops no dump, and a plan against it
+// is empty all the same.
+func TestDumpOfOddThings(t *testing.T) {
+	server := stand(t)
+	for i, text := range []string{"\n", "\na", "\n  a", "\ta\nb", "a\n b\n\n", "a\r\nb", "\u2028a", "\ufeffa", "\x01", "\x00", "<<", "~", " a #"} {
+		server.AddUser(fmt.Sprint("odd", i), fmt.Sprintf("odd%d@example.org", i)).FullName = text
+	}
+	for i, address := range []string{`"a@b"@example.org`, "nobody", ""} {
+		server.AddUser(fmt.Sprint("mail", i), address)
+	}
+	for i, source := range []string{"/srv/git/x.git", "git@example.net:x.git", "https://ada@example.net/x.git", "https://example.net/x.git"} {
+		mirror := server.AddRepo("acme", fmt.Sprint("mirror", i), nil)
+		mirror.Mirror, mirror.Original, mirror.Interval, mirror.Description = true, source, "8h0m0s", "\n"+source
+	}
+	dumped, err := New(settings(t, server.URL, fake.Token), "policy.yaml").Dump(t.Context(), input("users: []\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o, err := outlook(t, server, string(dumped)); err != nil || len(o.Plan) > 0 {
+		t.Errorf("a plan against the dump: %s, %v\n%s", lines(o.Plan), err, dumped)
+	}
+	if n := strings.Count(string(dumped), "url: "); n != 1 {
+		t.Errorf("%d sources in\n%s", n, dumped)
 	}
 }

@@ -74,7 +74,7 @@ func TestLeftoversOfImports(t *testing.T) {
 	}
 	// Killed between the failed import and the removal.
 	server.Meddle(func(r *http.Request) fake.Fault {
-		return fake.Fault{HangUp: r.Method == http.MethodDelete || r.URL.Path == "/api/v1/repos/acme/tool"}
+		return fake.Fault{HangUp: r.Method == http.MethodDelete}
 	})
 	tick(t, server, importing1)
 	server.Meddle(nil)
@@ -86,16 +86,20 @@ func TestLeftoversOfImports(t *testing.T) {
 	if err := failed["repository acme/tool"]; err == nil || !strings.Contains(err.Error(), "may still be under way") {
 		t.Errorf("a young one: %v", failed)
 	}
-	server.Age(importing)
+	server.Age(abandoned)
 	if failed = tick(t, server, importing1); len(failed) > 0 || !strings.Contains(server.State(), "repository acme/tool \"\" private false archived false empty false") {
 		t.Errorf("an old one: %v\n%s", failed, server.State())
 	}
 
 	server = stand(t)
 	used := server.AddRepo("acme", "tool", nil)
-	used.Empty, used.OpenIssues = true, 3
+	used.Empty, used.Original, used.OpenIssues = true, "https://git.example.net/tool.git", 3
 	if failed = tick(t, server, importing1); failed["repository acme/tool"] == nil || !strings.Contains(server.State(), "empty true") {
 		t.Errorf("one with issues: %v\n%s", failed, server.State())
+	}
+	used.OpenIssues, used.Closed = 0, 1
+	if failed = tick(t, server, importing1); failed["repository acme/tool"] == nil || !strings.Contains(server.State(), "empty true") {
+		t.Errorf("one with an issue that is closed: %v\n%s", failed, server.State())
 	}
 }
 
@@ -106,7 +110,7 @@ func TestGuardBetweenWrites(t *testing.T) {
 		before   func(*fake.Server)
 	}{
 		"the leftover of a refused import": {importing1, func(s *fake.Server) { s.Break("https://git.example.net/tool.git", true) }},
-		"a leftover from before":           {importing1, func(s *fake.Server) { s.AddRepo("acme", "tool", nil).Empty = true }},
+		"a leftover from before":           {importing1, func(s *fake.Server) { littered(s) }},
 		"one that is made to be archived":  {"repositories: [{name: acme/tool, state: archived}]\n", func(*fake.Server) {}},
 	} {
 		server := stand(t)
@@ -245,7 +249,7 @@ func TestLargeServer(t *testing.T) {
 	if len(wants) > 0 || server.Writes() > 0 {
 		t.Errorf("it wants %d changes, the first %v", len(wants), wants[0])
 	}
-	if most := 1 + 2000/50 + 5000/50; server.Calls() != most {
+	if most := 1 + 2000/50 + 1 + 5000/50; server.Calls() != most {
 		t.Errorf("%d calls, and %d pages", server.Calls(), most)
 	}
 	var m runtime.MemStats
@@ -253,4 +257,17 @@ func TestLargeServer(t *testing.T) {
 	runtime.ReadMemStats(&m)
 	t.Logf("%d MB live, the fake's own among them", m.HeapAlloc>>20)
 	runtime.KeepAlive(seen)
+}
+
+// Case REC-29: who leaves a team by choice is not told from who never was in it: the document is what is wanted.
+func TestWhoLeftByChoice(t *testing.T) {
+	server := stand(t)
+	document := "orgs: [{name: acme, teams: [{name: devs, members: [eve]}]}]\n"
+	server.Leave("acme", "devs", "eve")
+	if o, err := outlook(t, server, document); err != nil || lines(o.Do) != "+ team acme/devs (+eve)\n" {
+		t.Errorf("it does %s, %v", lines(o.Do), err)
+	}
+	if o, err := outlook(t, server, "orgs: [{name: acme, teams: [{name: devs, members: []}]}]\n"); err != nil || len(o.Plan) > 0 {
+		t.Errorf("taken out of the document, it wants %s, %v", lines(o.Plan), err)
+	}
 }

@@ -18,8 +18,12 @@ import (
 	"trueup/reconcile/plan"
 )
 
-// importing is how long an import may take, whose answer comes when it is done.
-const importing = 10 * time.Minute
+// importing is how long an import is waited for, whose answer comes when it is done; abandoned is how old an empty repository
+// is of which surely nothing is imported any more: the server may be slower than our patience, and its clock another.
+const (
+	importing = 10 * time.Minute
+	abandoned = time.Hour
+)
 
 // Kind keeps one server as its document says.
 type Kind struct {
@@ -74,11 +78,28 @@ func (k *Kind) observe(ctx context.Context, in plan.Input) (*World, error) {
 	if err := config.Decode(k.source, in.Policy.Data, document); err != nil {
 		return nil, err
 	}
+	var known memory
+	if in.Known != nil {
+		if err := json.Unmarshal(in.Known, &known); err != nil {
+			return nil, fmt.Errorf("reading the numbers that logins had: %w", err)
+		}
+	}
 	s, err := k.server(ctx, in, 0)
 	if err != nil {
 		return nil, err
 	}
-	return s.observe(ctx, document)
+	return s.observe(ctx, document, known.Accounts)
+}
+
+// A memory is what one tick knows from those before it.
+type memory struct {
+	Accounts map[string]int64 `json:"accounts"` // numbers by folded login
+}
+
+// Learn keeps the number of each login that is mentioned: who takes a login that was given up has another.
+func (k *Kind) Learn(_ plan.Input, seen *World) []byte {
+	encoded, _ := json.Marshal(memory{seen.learned(k.settings.Protect)}) // strings and numbers only
+	return encoded
 }
 
 // Plan compares what is so with what the document wants.

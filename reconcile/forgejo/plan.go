@@ -3,6 +3,7 @@ package forgejo
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"trueup/reconcile"
 )
@@ -49,7 +50,8 @@ const (
 // A draft is a plan in the making.
 type draft struct {
 	*World
-	protected map[string]bool // folded logins
+	protected map[int64]bool
+	meantBy   map[int64]string // the entries, by the accounts that they mean
 	plan      reconcile.Plan
 }
 
@@ -80,7 +82,7 @@ func (d *draft) shielded(a *account) string {
 		return ""
 	case a.id == d.self:
 		return a.login + " is the account whose token trueup uses"
-	case d.protected[fold(a.login)]:
+	case d.protected[a.id]:
 		return a.login + " is protected by the configuration"
 	}
 	return ""
@@ -88,20 +90,29 @@ func (d *draft) shielded(a *account) string {
 
 // compare is the whole plan.
 func compare(w *World, protect []string) reconcile.Plan {
-	d := &draft{World: w, protected: map[string]bool{}}
+	d := &draft{World: w, protected: map[int64]bool{}, meantBy: map[int64]string{}}
 	for _, login := range protect {
-		d.protected[fold(login)] = true
+		if a := w.byLogin[fold(login)]; a != nil {
+			d.protected[a.id] = true
+		}
+		d.protected[w.known[fold(login)]] = true // also under another name
+	}
+	for _, login := range w.listed() {
+		if who := w.called(login); who.dark != "" {
+			d.unknown(map[bool]string{true: "organisation ", false: "login "}[d.founds(login)]+login, who.dark)
+		}
 	}
 	for _, u := range w.doc.Users {
 		d.user(u)
 	}
-	for _, o := range w.doc.Orgs {
+	orgs := slices.DeleteFunc(slices.Clone(w.doc.Orgs), func(o Org) bool { return d.called(o.Name).dark != "" })
+	for _, o := range orgs {
 		d.org(o)
 	}
 	for _, r := range w.doc.Repositories {
 		d.repository(r)
 	}
-	for _, o := range w.doc.Orgs {
+	for _, o := range orgs {
 		for _, t := range o.Teams {
 			d.teamLists(o, t)
 		}
@@ -128,9 +139,9 @@ func (d *difference) field(name string, given bool, want, have string) {
 }
 
 // optional notes a text that is given and is otherwise.
-func (d *difference) optional(name string, want *string, have string) {
+func (d *difference) optional(name string, want *Text, have string) {
 	if want != nil {
-		d.field(name, true, *want, have)
+		d.field(name, true, string(*want), have)
 	}
 }
 

@@ -12,13 +12,15 @@ import (
 func (d *draft) org(o Org) {
 	found := d.orgs[fold(o.Name)]
 	if found == nil {
-		set := map[string]string{}
-		for name, value := range map[string]*string{"full_name": o.FullName, "description": o.Description, "visibility": &o.Visibility} {
+		set, visibility := map[string]string{}, Text(o.Visibility)
+		for name, value := range map[string]*Text{"full_name": o.FullName, "description": o.Description, "visibility": &visibility} {
 			if value != nil && *value != "" {
-				set[name] = *value
+				set[name] = string(*value)
 			}
 		}
-		d.add(reconcile.Create, "organisation "+fold(o.Name), "organisation "+o.Name, deed{Do: makeOrg, Org: o.Name, Login: d.founder(o).login, Set: set}, "")
+		what := deed{Do: makeOrg, Org: o.Name, Set: set}
+		_, what.Account, what.Login = d.founder(o)
+		d.add(reconcile.Create, "organisation "+fold(o.Name), "organisation "+o.Name, what, "")
 		for _, t := range o.Teams {
 			if fold(t.Name) != owners {
 				d.newTeam(o, t)
@@ -47,20 +49,27 @@ func (d *draft) org(o Org) {
 	}
 }
 
-// founder is who owns a new organisation at first: the first of its owners of whom there is no doubt, so that nobody has to be
-// removed again; else our own account.
-func (d *draft) founder(o Org) *account {
+// founder is who owns a new organisation at first, so that nobody has to be removed again: the first of its owners of whom there
+// is no doubt, or who is made by this plan, without a number yet; else our own account. It also says how the list calls them.
+func (d *draft) founder(o Org) (listed string, id int64, login string) {
 	for _, t := range o.Teams {
 		if fold(t.Name) != owners {
 			continue
 		}
 		for _, login := range t.Members {
-			if who := d.called(login); who.account != nil && who.dark == "" && who.grantDoubt() == "" {
-				return who.account
+			who := d.called(login)
+			if who.account != nil && who.dark == "" && who.grantDoubt() == "" {
+				return login, who.account.id, who.account.login
+			}
+			if _, declared := d.entries[fold(login)]; listed == "" && declared && who.account == nil && who.dark == "" && !d.gone(login) {
+				listed = login
 			}
 		}
 	}
-	return d.byID[d.self]
+	if listed != "" {
+		return listed, 0, d.entries[fold(listed)].Login
+	}
+	return "", d.self, d.byID[d.self].login
 }
 
 func (d *draft) newTeam(o Org, t Team) {
@@ -69,7 +78,7 @@ func (d *draft) newTeam(o Org, t Team) {
 		set["permission"] = "read"
 	}
 	if t.Description != nil {
-		set["description"] = *t.Description
+		set["description"] = string(*t.Description)
 	}
 	if t.AllRepositories != nil {
 		set["all_repositories"] = fmt.Sprint(*t.AllRepositories)
@@ -163,14 +172,14 @@ func (d *draft) members(o Org, t Team, there *team) {
 			what.Account, what.Login = who.account.id, who.account.login
 		}
 		skip := who.dark != "" && who.account == nil || d.gone(login) || who.account != nil && have[who.account.id]
-		first := there.id == 0 && fold(t.Name) == owners && who.account != nil && who.account == d.founder(o)
-		if !skip && !first {
+		founder, _, _ := d.founder(o)
+		if first := there.id == 0 && fold(t.Name) == owners && login == founder; !skip && !first {
 			d.add(reconcile.Create, teamID("member", o, t.Name)+" "+fold(login), fmt.Sprintf("team %s (+%s)", name, what.Login), what, who.grantDoubt())
 		}
 	}
 	for _, id := range there.members.all {
 		if !want[id] {
-			d.dropMember(o, t, there, id)
+			d.dropMember(o, t, there, id, len(want))
 		}
 	}
 }
@@ -189,14 +198,19 @@ func (d *draft) gone(login string) bool {
 	return declared && d.who(u).account == nil && (u.State == suspended || u.State == deleted)
 }
 
-func (d *draft) dropMember(o Org, t Team, there *team, id int64) {
+// dropMember takes somebody out of a team, but from the owners only while one of those who are to stay is there.
+func (d *draft) dropMember(o Org, t Team, there *team, id int64, staying int) {
 	login := fmt.Sprintf("number %d", id)
 	a := d.byID[id]
 	if a != nil {
 		login = a.login
 	}
 	change, text := teamID("drop member", o, t.Name)+" "+fold(login), fmt.Sprintf("team %s/%s (-%s)", o.Name, t.Name, login)
-	if why := d.shielded(a); why != "" && fold(t.Name) == owners {
+	why := d.shielded(a)
+	if staying == 0 {
+		why = cmp.Or(why, "none of those who are to be owners has an account")
+	}
+	if why != "" && fold(t.Name) == owners {
 		d.refuse(reconcile.Remove, change, text, why)
 		return
 	}
@@ -221,7 +235,7 @@ func (d *draft) teamRepos(o Org, t Team, there *team) {
 		want[fold(r)] = true
 		if !have[fold(r)] && !have[fold(d.before(o, r))] {
 			d.add(reconcile.Create, teamID("repository of", o, t.Name)+" "+fold(r), fmt.Sprintf("team %s (+repository %s)", name, r),
-				deed{Do: addTeamRepo, Org: o.Name, Team: t.Name, Number: there.id, Repo: r}, "")
+				deed{Do: addTeamRepo, Org: o.Name, Team: t.Name, Number: there.id, Repo: d.before(o, r)}, "")
 		}
 	}
 	for _, r := range there.repos.all {
@@ -232,11 +246,11 @@ func (d *draft) teamRepos(o Org, t Team, there *team) {
 	}
 }
 
-// before is what a repository is called that this plan renames.
+// before is what a repository is called until this plan renames it.
 func (d *draft) before(o Org, name string) string {
 	for _, r := range d.doc.Repositories {
-		if fold(r.Name) == fold(o.Name+"/"+name) && r.Previously != "" {
-			return r.Previously
+		if fold(r.Name) == fold(o.Name+"/"+name) && d.meant(r) != nil {
+			return d.meant(r).name
 		}
 	}
 	return name

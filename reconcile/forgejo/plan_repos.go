@@ -11,12 +11,19 @@ import (
 )
 
 func (d *draft) repository(r Repository) {
+	owner, _, _ := strings.Cut(r.Name, "/")
+	if d.called(owner).dark != "" {
+		return // told with the owner: what stands under the name is somebody else's
+	}
 	found := d.meant(r)
 	switch {
 	case found == nil && r.State == deleted:
 		return
-	case found == nil, found.empty && r.Import != nil && r.State != deleted && !(found.mirror && found.source == r.Import.URL):
+	case found == nil, r.Import != nil && r.State != deleted && found.leftover():
 		d.newRepo(r, found)
+	case r.Import != nil && r.State != deleted && found.empty && found.source == "":
+		d.refuse(reconcile.Create, "repository "+fold(r.Name), "repository "+r.Name+" from "+r.Import.URL, "it is there, empty, and was made by hand; remove it there, or leave the import out")
+		return
 	case r.State == deleted && !found.archived:
 		d.refuse(reconcile.Remove, "delete repository "+fold(r.Name), "repository "+found.full(), "it is in use; write state: archived first, and state: deleted when nobody has missed it")
 		return
@@ -29,11 +36,15 @@ func (d *draft) repository(r Repository) {
 	d.rights(r, found)
 }
 
+// leftover tells whether a repository is what a failed import has left: nothing is in it, it has a source, and where it was to
+// be a mirror, nothing to follow that by.
+func (r *repo) leftover() bool { return r.empty && r.source != "" && !(r.mirror && r.interval != "") }
+
 // newRepo makes a repository, or imports it, in place of what a failed import has left.
 func (d *draft) newRepo(r Repository, leftover *repo) {
 	set := map[string]string{}
 	if r.Description != nil {
-		set["description"] = *r.Description
+		set["description"] = string(*r.Description)
 	}
 	if r.Private != nil {
 		set["private"] = fmt.Sprint(*r.Private)
@@ -45,9 +56,13 @@ func (d *draft) newRepo(r Repository, leftover *repo) {
 		set["archived"] = "true"
 	}
 	owner, name, _ := strings.Cut(r.Name, "/")
-	what, text := deed{Do: makeRepo, Repo: r.Name, Set: set}, "repository "+r.Name
-	if _, user := d.byLogin[fold(owner)]; !user && d.entries[fold(owner)].Login == "" {
-		what.Org, what.Repo = owner, name
+	what, text := deed{Do: makeRepo, Repo: r.Name, Login: owner, Set: set}, "repository "+r.Name
+	who := d.called(owner)
+	switch {
+	case who.account != nil:
+		what.Account, what.Login = who.account.id, who.account.login
+	case d.entries[fold(owner)].Login == "":
+		what.Org, what.Repo, what.Login = owner, name, ""
 	}
 	if r.Import != nil {
 		what.Do, what.Text = importRepo, r.Import.URL
@@ -63,7 +78,7 @@ func (d *draft) newRepo(r Repository, leftover *repo) {
 		what.Number = leftover.id
 		text += ", in place of an empty one that an import has left"
 	}
-	d.add(reconcile.Create, "repository "+fold(r.Name), text, what, "")
+	d.add(reconcile.Create, "repository "+fold(r.Name), text, what, who.doubt)
 }
 
 func (d *draft) oldRepo(r Repository, found *repo) {

@@ -18,6 +18,11 @@ func (d *draft) user(u User) {
 		d.newUser(u)
 		return
 	}
+	if other := d.meantBy[a.id]; other != "" {
+		d.unknown("user "+u.Login, fmt.Sprintf("number %d, who is called %s now, is whom the entry of %s means", a.id, a.login, other))
+		return
+	}
+	d.meantBy[a.id] = u.Login
 	name := fold(u.Login)
 	if who.rename {
 		d.add(reconcile.Update, "rename user "+name, fmt.Sprintf("user %s is called %s", a.login, u.Login),
@@ -45,7 +50,7 @@ func (d *draft) newUser(u User) {
 	}
 	set := map[string]string{"email": u.Email}
 	if u.FullName != nil {
-		set["full_name"] = *u.FullName
+		set["full_name"] = string(*u.FullName)
 	}
 	d.add(reconcile.Create, "user "+fold(u.Login), fmt.Sprintf("user %s <%s>", u.Login, u.Email), deed{Do: makeUser, Login: u.Login, Set: set}, "")
 	for _, line := range u.SSHKeys {

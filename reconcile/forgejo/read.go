@@ -16,15 +16,27 @@ import (
 // A server is the API as one call of the kind uses it.
 type server struct{ *gitea.Client }
 
-// list reads a list to its end, each page turned into what is kept of it.
-func list[T, U any](name string, id func(U) int64, keep func(T) U, read func(gitea.ListOptions) ([]T, *gitea.Response, error)) ([]U, error) {
+// list reads a list to its end, each page turned into what is kept of it. The server says of each list how long it is; what does
+// not is something else that answers in its place.
+func list[T, U any](name string, id func(U) int64, keep func(*T) U, read func(gitea.ListOptions) ([]*T, *gitea.Response, error)) ([]U, error) {
 	return httpapi.All(name, id, func(page int) ([]U, http.Header, error) {
-		part, answer, err := read(gitea.ListOptions{Page: page, PageSize: httpapi.PageSize})
+		var part []*T
+		var answer *gitea.Response
+		err := reconcile.Caught(func() (err error) { // the library takes an answer of null for one that has a list
+			part, answer, err = read(gitea.ListOptions{Page: page, PageSize: httpapi.PageSize})
+			return err
+		})
 		if err != nil {
 			return nil, nil, err
 		}
+		if answer.Header.Get("X-Total-Count") == "" {
+			return nil, nil, errors.New("the answer does not say how many there are (X-Total-Count)")
+		}
 		kept := make([]U, len(part))
 		for i, one := range part {
+			if one == nil {
+				return nil, nil, errors.New("something in it is null")
+			}
 			kept[i] = keep(one)
 		}
 		return kept, answer.Header, nil
@@ -32,12 +44,12 @@ func list[T, U any](name string, id func(U) int64, keep func(T) U, read func(git
 }
 
 // observe reads what a document asks for.
-func (s server) observe(ctx context.Context, d *Document) (*World, error) {
-	w := newWorld(d)
+func (s server) observe(ctx context.Context, d *Document, known map[string]int64) (*World, error) {
+	w := newWorld(d, known)
 	if err := s.readAccounts(w); err != nil {
 		return nil, err
 	}
-	if len(d.Orgs) > 0 {
+	if len(d.Orgs) > 0 || len(d.Repositories) > 0 { // whose owners they are
 		if err := s.readOrgs(w); err != nil {
 			return nil, err
 		}
@@ -126,7 +138,9 @@ func (s server) readAccounts(w *World) error {
 		return err
 	}
 	w.self = self.ID
-	w.index(all)
+	if err := w.index(all); err != nil {
+		return err
+	}
 	if w.byID[self.ID] == nil {
 		return fmt.Errorf("the list of accounts lacks our own, %s: it does not show all", self.UserName)
 	}
@@ -139,20 +153,23 @@ func keepAccount(u *gitea.User) *account {
 }
 
 func (s server) keys(login string) ([]key, error) {
-	return list("the keys of "+login, func(k key) int64 { return k.id }, func(k *gitea.PublicKey) key {
+	all, err := list("the keys of "+login, func(k key) int64 { return k.id }, func(k *gitea.PublicKey) key {
 		body, _ := keyBody(k.Key)
 		return key{k.ID, body, k.Title}
 	}, func(o gitea.ListOptions) ([]*gitea.PublicKey, *gitea.Response, error) {
 		return s.ListPublicKeys(login, gitea.ListPublicKeysOptions{ListOptions: o})
 	})
+	for _, k := range all {
+		if k.body == "" {
+			return nil, fmt.Errorf("listing the keys of %s: number %d, %q, has no form that is known", login, k.id, k.title)
+		}
+	}
+	return all, err
 }
 
 func (s server) readOrgs(w *World) error {
-	ids := map[*org]int64{}
-	all, err := list("organisations", func(o *org) int64 { return ids[o] }, func(o *gitea.Organization) *org {
-		kept := &org{name: o.Name, fullName: o.FullName, description: o.Description, visibility: o.Visibility, email: o.Email, website: o.Website, location: o.Location}
-		ids[kept] = o.ID
-		return kept
+	all, err := list("organisations", func(o *org) int64 { return o.id }, func(o *gitea.Organization) *org {
+		return &org{id: o.ID, name: o.Name, fullName: o.FullName, description: o.Description, visibility: o.Visibility, email: o.Email, website: o.Website, location: o.Location}
 	}, func(o gitea.ListOptions) ([]*gitea.Organization, *gitea.Response, error) {
 		return s.AdminListOrgs(gitea.AdminListOrgsOptions{ListOptions: o})
 	})

@@ -98,7 +98,7 @@ func (v *vetting) user(at string, u User) {
 	switch {
 	case u.Email == "" && u.ID == 0:
 		v.fault(at+".login", "%s has neither id nor email: a login can change hands, so it is no identity", u.Login)
-	case u.Email != "" && (strings.Count(u.Email, "@") != 1 || strings.ContainsAny(u.Email, " \t<>,;")):
+	case u.Email != "" && !address(u.Email):
 		v.fault(at+".email", "%q is no address", u.Email)
 	case u.Email != "":
 		v.once(at+".email", "e-mail", u.Email)
@@ -114,6 +114,11 @@ func (v *vetting) user(at string, u User) {
 			v.seen["key "+body] = at
 		}
 	}
+}
+
+// address tells whether a text looks like an e-mail address.
+func address(text string) bool {
+	return strings.Count(text, "@") == 1 && !strings.ContainsAny(text, " \t<>,;")
 }
 
 // keyBody is a public key without its comment, which is how keys are compared.
@@ -150,6 +155,9 @@ func (v *vetting) team(at string, o Org, t Team) {
 		if !strings.HasPrefix(unit, "repo.") {
 			v.fault(at+".units."+unit, "is no unit; they are called repo.code, repo.issues and so on")
 		}
+	}
+	if t.Units != nil && len(granted(t.Units)) == 0 {
+		v.fault(at+".units", "gives no right in any unit; leave the key out, or name a unit")
 	}
 	if t.Permission != "" && t.Units != nil {
 		v.fault(at+".units", "stands beside permission; keep one of them")
@@ -194,13 +202,22 @@ func (v *vetting) repository(at string, r Repository) {
 	if r.Import == nil {
 		return
 	}
-	u, err := url.Parse(r.Import.URL)
-	switch {
-	case err != nil || u.Host == "" || !slices.Contains([]string{"https", "http", "git"}, u.Scheme):
-		v.fault(at+".import.url", "is no https, http or git address")
-	case u.User != nil:
-		v.fault(at+".import.url", "has a user in it: a document is no place for a secret")
+	switch wrong := source(r.Import.URL); {
+	case wrong != "":
+		v.fault(at+".import.url", "%s", wrong)
 	case r.Import.Interval != "" && !r.Import.Mirror:
 		v.fault(at+".import.interval", "is about a mirror, and this is none")
 	}
+}
+
+// source tells what is wrong with an address to import from.
+func source(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || !slices.Contains([]string{"https", "http", "git"}, u.Scheme):
+		return "is no https, http or git address"
+	case u.User != nil:
+		return "has a user in it: a document is no place for a secret"
+	}
+	return ""
 }

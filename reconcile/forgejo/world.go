@@ -1,6 +1,7 @@
 package forgejo
 
 import (
+	"fmt"
 	"strings"
 	"time"
 )
@@ -8,8 +9,10 @@ import (
 // A World is what a server says of itself, as far as a document asks. One tick owns it, and keeps in it what it has done.
 type World struct {
 	doc      *Document
-	entries  map[string]User // of the document, by folded login, now and before
-	self     int64           // the account whose token is used
+	entries  map[string]User  // of the document, by folded login, now and before
+	known    map[string]int64 // the numbers that logins were seen to have before, by folded login
+	claimed  map[int64]bool   // the numbers that the document gives
+	self     int64            // the account whose token is used
 	accounts []*account
 	byID     map[int64]*account
 	byLogin  map[string]*account // by folded login
@@ -18,9 +21,10 @@ type World struct {
 	repos    map[string]*repo    // by folded owner/name
 }
 
-func newWorld(d *Document) *World {
-	w := &World{doc: d, entries: map[string]User{}, orgs: map[string]*org{}, repos: map[string]*repo{}}
+func newWorld(d *Document, known map[string]int64) *World {
+	w := &World{doc: d, known: known, entries: map[string]User{}, claimed: map[int64]bool{}, orgs: map[string]*org{}, repos: map[string]*repo{}}
 	for _, u := range d.Users {
+		w.claimed[u.ID] = true
 		w.entries[fold(u.Login)] = u
 		if u.Previously != "" {
 			w.entries[fold(u.Previously)] = u
@@ -51,6 +55,7 @@ type key struct {
 }
 
 type org struct {
+	id                                      int64
 	name, fullName, description, visibility string
 	email, website, location                string // sent back as they are: an edit writes all of them
 	teams                                   part[*team]
@@ -130,11 +135,19 @@ func (w *World) size() (n int) {
 	return n
 }
 
-// index makes the accounts be found.
-func (w *World) index(all []*account) {
+// index makes the accounts be found. An address that two of them have speaks for neither.
+func (w *World) index(all []*account) error {
 	w.accounts = all
 	w.byID, w.byLogin, w.byEmail = map[int64]*account{}, map[string]*account{}, map[string]*account{}
 	for _, a := range all {
+		if other := w.byLogin[fold(a.login)]; other != nil || a.login == "" {
+			return fmt.Errorf("the list of accounts has number %d as %q, a name that is none or another's too", a.id, a.login)
+		}
+		_, shared := w.byEmail[fold(a.email)]
 		w.byID[a.id], w.byLogin[fold(a.login)], w.byEmail[fold(a.email)] = a, a, a
+		if shared || a.email == "" {
+			w.byEmail[fold(a.email)] = nil
+		}
 	}
+	return nil
 }

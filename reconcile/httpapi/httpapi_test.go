@@ -155,7 +155,7 @@ func TestTokenStaysHere(t *testing.T) {
 		case r.URL.Path == "/moved":
 			http.Redirect(w, r, strange.URL, http.StatusTemporaryRedirect)
 		default:
-			http.Error(w, `{"message":"bad token `+token+`\u001b[31m"}`, http.StatusUnauthorized)
+			http.Error(w, `{"message":"bad token `+token+`\u001b[31m\u009b31m\u202e"}`, http.StatusUnauthorized)
 		}
 	})
 	if _, err := call(t, client, "GET", strange.URL); err == nil {
@@ -165,7 +165,7 @@ func TestTokenStaysHere(t *testing.T) {
 		t.Errorf("a redirect ended as %v", err)
 	}
 	_, err := call(t, client, "POST", address+"/x")
-	if !Is(err, 401) || !strings.Contains(err.Error(), "[redacted]") || strings.ContainsAny(err.Error(), "\x1b") {
+	if !Is(err, 401) || !strings.Contains(err.Error(), "[redacted]") || strings.ContainsAny(err.Error(), "\x1b\u009b\u202e") {
 		t.Errorf("got %v", err)
 	}
 	if text := logged.String(); strings.Contains(text+err.Error(), token) || !strings.Contains(text, "POST /x: failed: 401") || !strings.Contains(text, "(request r-1-2), ") {
@@ -274,17 +274,19 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 		want  int
 		fault string
 	}{
-		"full pages":           {pages{{1, 2}, {3, 4}, {5}}, "5", "", 5, ""},
-		"a short page within":  {pages{{1}, {3, 4}, {5, 6}}, "5", "", 5, ""},
-		"nothing":              {pages{}, "0", "", 0, ""},
-		"no count":             {pages{{1, 2}, {3}}, "", "", 3, ""},
-		"no count, links":      {pages{{1, 2}, {3}}, "", "yes", 3, ""},
-		"a page is missing":    {pages{{1, 2}, {}, {3, 4}}, "4", "", 0, "4 things, and 2 came"},
-		"the end is missing":   {pages{{1, 2}}, "4", "", 0, "4 things, and 2 came"},
-		"empty, and is not so": {pages{}, "4", "", 0, "4 things, and 0 came"},
-		"a page comes twice":   {pages{{1, 2}, {1, 2}}, "4", "", 0, "twice"},
-		"more than was said":   {pages{{1, 2}, {3, 4}}, "3", "", 0, "3 things, and 4 came"},
-		"a count of nonsense":  {pages{{1}}, "many", "", 0, "no number"},
+		"full pages":             {pages{{1, 2}, {3, 4}, {5}}, "5", "", 5, ""},
+		"a short page within":    {pages{{1}, {3, 4}, {5, 6}}, "5", "", 5, ""},
+		"nothing":                {pages{}, "0", "", 0, ""},
+		"no count":               {pages{{1, 2}, {3}}, "", "", 3, ""},
+		"no count, links":        {pages{{1, 2}, {3}}, "", "yes", 3, ""},
+		"a page is missing":      {pages{{1, 2}, {}, {3, 4}}, "4", "", 0, "4 things, and 2 came"},
+		"the end is missing":     {pages{{1, 2}}, "4", "", 0, "4 things, and 2 came"},
+		"empty, and is not so":   {pages{}, "4", "", 0, "4 things, and 0 came"},
+		"a page comes twice":     {pages{{1, 2}, {1, 2}}, "4", "", 0, "twice"},
+		"more than was said":     {pages{{1, 2}, {3, 4}}, "3", "", 0, "3 things, and 4 came"},
+		"without a number":       {pages{{1, 0}}, "2", "", 0, "something in it has no number"},
+		"more than there can be": {pages{{1, 2}}, "2000000000", "", 0, "more than 500000 things"},
+		"a count of nonsense":    {pages{{1}}, "many", "", 0, "no number"},
 	} {
 		got, err := All("things", func(n int64) int64 { return n }, func(page int) ([]int64, http.Header, error) {
 			header := http.Header{}
@@ -305,6 +307,14 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 		if len(got) != c.want || (err == nil) != (c.fault == "") || err != nil && !strings.Contains(err.Error(), c.fault) {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
+	}
+	// One that has no end is not read for ever.
+	endless := 0
+	if _, err := All("things", func(n int64) int64 { return n }, func(page int) ([]int64, http.Header, error) {
+		endless++
+		return []int64{int64(page)}, http.Header{"Link": {`<u>; rel="next"`}}, nil
+	}); err == nil || !strings.Contains(err.Error(), "10000 pages") || endless > most/PageSize+1 {
+		t.Errorf("a list without end: %d pages, %v", endless, err)
 	}
 	// One that grows under the reading is read again.
 	reads := 0

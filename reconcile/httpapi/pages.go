@@ -11,14 +11,16 @@ import (
 // PageSize is what is asked for of each page. Servers give less where they will.
 const PageSize = 50
 
-// readings is how often a list is read that changes under the reading.
-const readings = 3
+const (
+	readings = 3       // how often a list is read that changes under the reading
+	most     = 500_000 // things in one list: a server that has more, or never comes to an end, is not read
+)
 
 var errMoved = errors.New("it changes while it is read")
 
 // All reads a list to its end. A page may be shorter than what was asked for, and says nothing of the end: the end is where as
 // many things have come as X-Total-Count says there are, where no Link leads on, or, where the server says neither, an empty
-// page. A list of which a page is missing, or that has something twice, is an error.
+// page. A list of which a page is missing, that has something twice or without a number, or that has no end, is an error.
 func All[T any](name string, id func(T) int64, read func(page int) ([]T, http.Header, error)) ([]T, error) {
 	for n := 1; ; n++ {
 		all, err := once(id, read)
@@ -49,6 +51,9 @@ func once[T any](id func(T) int64, read func(page int) ([]T, http.Header, error)
 			total = now
 		}
 		for _, one := range part {
+			if id(one) == 0 {
+				return nil, errors.New("something in it has no number")
+			}
 			if seen[id(one)] {
 				return nil, fmt.Errorf("%w: number %d is there twice", errMoved, id(one))
 			}
@@ -56,6 +61,8 @@ func once[T any](id func(T) int64, read func(page int) ([]T, http.Header, error)
 		}
 		all = append(all, part...)
 		switch {
+		case max(len(all), total) > most || page > most/PageSize:
+			return nil, fmt.Errorf("it has more than %d things or %d pages", most, most/PageSize)
 		case total >= 0 && len(all) > total, total >= 0 && len(all) < total && len(part) == 0:
 			return nil, fmt.Errorf("%w: it is to have %d things, and %d came", errMoved, total, len(all))
 		case len(all) == total:

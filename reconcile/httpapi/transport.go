@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"trueup/reconcile"
 )
@@ -63,7 +64,7 @@ func passing(ctx context.Context, err error) bool {
 	if s, answered := errors.AsType[*StatusError](err); answered {
 		return s.Code == http.StatusBadGateway || s.Code == http.StatusServiceUnavailable || s.Code == http.StatusGatewayTimeout
 	}
-	return !errors.Is(err, errTooLarge)
+	return !errors.Is(err, errTooLarge) && !errors.Is(err, errPage)
 }
 
 func (t *transport) once(ask *http.Request, reads bool) (*http.Response, error) {
@@ -80,7 +81,7 @@ func (t *transport) once(ask *http.Request, reads bool) (*http.Response, error) 
 		answer, data = before.again(ask), before.data
 	}
 	if answer != nil {
-		if theirs := printable(answer.Header.Get("X-Request-Id"), 100); theirs != "" {
+		if theirs := printable(t.caller.Hide.Hide(answer.Header.Get("X-Request-Id")), 100); theirs != "" {
 			id = theirs
 		}
 	}
@@ -104,7 +105,7 @@ func (t *transport) note(ask *http.Request, answer *http.Response, err error, id
 	if err != nil {
 		outcome = "failed: " + t.caller.Hide.Hide(err.Error())
 	} else {
-		outcome = answer.Status
+		outcome = printable(t.caller.Hide.Hide(answer.Status), 100)
 	}
 	if !strings.Contains(outcome, id) {
 		outcome += " (request " + id + ")"
@@ -113,6 +114,8 @@ func (t *transport) note(ask *http.Request, answer *http.Response, err error, id
 }
 
 var errTooLarge = fmt.Errorf("the answer has more than %d MiB", largest>>20)
+
+var errPage = errors.New("a page for browsers came in place of the API's answer: is the address right, or does something between answer")
 
 // send gives the answer and its body, whole.
 func (t *transport) send(ask *http.Request) (*http.Response, []byte, error) {
@@ -141,6 +144,9 @@ func because(ctx context.Context, err error) error {
 
 // judge tells whether an answer is a success.
 func (t *transport) judge(answer *http.Response, data []byte, id string, reads bool) error {
+	if answer.StatusCode/100 == 2 && bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		return errPage
+	}
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}
@@ -165,7 +171,7 @@ func (t *transport) id() string {
 
 // printable is a text on one line, without what terminals would obey.
 func printable(text string, most int) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r < ' ' || r == 0x7f || r == ' ' }), " ")
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) }), " ")
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}

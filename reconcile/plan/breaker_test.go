@@ -12,7 +12,7 @@ import (
 	"trueup/reconcile/plan"
 )
 
-// REC-03, REC-04, REC-07: valid inputs that want many people gone.
+// REC-03, REC-04, REC-07, REC-37: valid inputs that want many people gone.
 func TestManyRemovalsAreHeldOnceWhileCreationsGoOn(t *testing.T) {
 	s := open(t, people(0, 100)...)
 	var run reconcile.RunID

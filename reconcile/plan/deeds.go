@@ -37,6 +37,7 @@ func (t *Ticker[W]) readBack(ctx context.Context, s *sight[W], d *deeds) error {
 	if err != nil {
 		return fmt.Errorf("planning again after what was done: %w", err)
 	}
+	s.seen = seen
 	before, done, missed := set(s.wanted), set(d.done), map[string]bool{}
 	asker, asks := t.kind.(Asker[W])
 	for _, c := range wanted.Sorted() {

@@ -39,4 +39,5 @@
 //	held      the target              what waits: run, digest, ids of changes, why, and the answer of a person
 //	approval  target, space, change   one change that may be done once: whose hold it was, who allowed it; it expires
 //	marker    target, space, change   a change that was begun, by which run, and whether it is known to be done
+//	known     the target              what the kind has learned, see Learner
 package plan

@@ -13,6 +13,7 @@ type Input struct {
 	Run    reconcile.RunID // empty in a preview, as Fence is
 	Fence  reconcile.Fence
 	Policy policy.Document // zero where the target has none
+	Known  []byte          // what a Learner has learned, at an earlier tick or before this one's changes; nil where there was none
 	// Log keeps what a command printed, without secrets. The stream is the command's name for people.
 	Log func(stream, text string)
 	// Guard returns an error when the lease is lost. It was asked before each Apply; a kind asks it again before each
@@ -38,6 +39,14 @@ type Kind[W any] interface {
 // asks where the answer is never late. Without it such a change waits for a person.
 type Asker[W any] interface {
 	Happened(ctx context.Context, in Input, seen W, c reconcile.Change) (bool, error)
+}
+
+// A Learner is a Kind that keeps something of what it has seen for its later ticks, such as the number behind a name, which
+// tells when the name has gone to somebody else.
+type Learner[W any] interface {
+	// Learn gives what is to be known from now on, as JSON that is the same whenever the same is known. It is asked before the
+	// changes of a tick, where something is known already, and after them.
+	Learn(in Input, seen W) []byte
 }
 
 // A Reader reads what is wanted. Each of its errors is a *reconcile.UnknownError.

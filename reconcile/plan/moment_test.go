@@ -57,7 +57,7 @@ func TestPolicyIsReadAgainForWhoAskedSince(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if settled := standings[0].Settled; settled == nil || settled.N != 5 {
+	if settled, is := standings[0].SettledOf("E"); !is || settled.N != 5 {
 		t.Errorf("the holder did not look again: settled %+v", settled)
 	}
 	s.has(2, "eve", 1)

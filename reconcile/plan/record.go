@@ -17,6 +17,7 @@ const (
 	heldFamily     = "held"
 	approvalFamily = "approval"
 	markerFamily   = "marker"
+	knownFamily    = "known"
 )
 
 // A hold is what waits for a person, raised once.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"trueup/reconcile"
@@ -40,9 +41,17 @@ func (t *Ticker[W]) Tick(ctx context.Context, run *reconcile.Run) (reconcile.Rep
 	if err := s.record(ctx, run); err != nil {
 		return reconcile.Report{Policy: s.in.Policy.Digest}, fmt.Errorf("recording what is about to be done: %w", err)
 	}
+	if s.known.there() { // what is out of date is forgotten before the changes: neither they nor a kill may find it so
+		if err := t.learn(ctx, run, s); err != nil {
+			return reconcile.Report{Policy: s.in.Policy.Digest}, err
+		}
+	}
 	d := t.apply(ctx, run, s)
 	if d.halt == nil && len(d.done) > 0 {
 		d.halt = t.readBack(ctx, s, &d)
+	}
+	if d.halt == nil {
+		d.halt = t.learn(ctx, run, s)
 	}
 	return s.report(run, d)
 }
@@ -80,6 +89,7 @@ type sight[W any] struct {
 	outlook Outlook
 
 	evidence
+	known     kept[json.RawMessage]
 	markers   shelf[marker]
 	recovered []recovery
 	stale     []reconcile.Write // forgets markers of changes that were done and show
@@ -92,9 +102,12 @@ func (t *Ticker[W]) look(ctx context.Context, in Input, known reconcile.Standing
 	if !t.options.Policy.IsZero() {
 		read, err := t.read.Read(ctx, t.options.Policy, policy.Moment{Asked: known.Asked, Fence: in.Fence})
 		if err != nil {
-			return s, fmt.Errorf("reading what is wanted: %w", err)
+			return s, err // it says what was read
 		}
 		s.in.Policy = read
+	}
+	if err := t.recall(ctx, s, r); err != nil {
+		return s, err
 	}
 	var err error
 	if s.seen, err = t.kind.Observe(ctx, s.in); err != nil {

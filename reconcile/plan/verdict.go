@@ -123,7 +123,7 @@ func verdict(h reconcile.History, facts []reconcile.Fact, answer reconcile.Write
 	return reconcile.Batch{
 		Append:  []reconcile.Append{{Run: h.Lease.Run, Expected: h.Seq(), Facts: facts}},
 		Records: []reconcile.Write{answer},
-		Ask:     []reconcile.Ask{{Targets: []reconcile.Key{h.Lease.Target}}},
+		Ask:     []reconcile.Ask{{Targets: []reconcile.Key{h.Lease.Target}, Aloud: true}},
 	}
 }
 

@@ -14,6 +14,19 @@ func (s *Server) oneRepo(w *answer, r *http.Request) {
 	w.give(http.StatusOK, s.repo(r.PathValue("owner"), r.PathValue("repo")))
 }
 
+func (s *Server) listIssues(w *answer, r *http.Request) {
+	found := s.repo(r.PathValue("owner"), r.PathValue("repo"))
+	n := found.OpenIssues
+	if r.URL.Query().Get("state") == "all" {
+		n += found.Closed
+	}
+	issues := make([]map[string]int, n)
+	for i := range issues {
+		issues[i] = map[string]int{"id": i + 1}
+	}
+	page(w, r, issues, nil)
+}
+
 func (s *Server) makeOrgRepo(w *answer, r *http.Request) {
 	s.makeRepo(w, r, s.org(r.PathValue("org")).Name)
 }
@@ -61,10 +74,13 @@ func (s *Server) importRepo(w *answer, r *http.Request) {
 	made := s.AddRepo(in.Owner, in.Name, nil)
 	made.Description, made.Private, made.Mirror, made.Interval = in.Description, in.Private, in.Mirror, in.Interval
 	made.Original, made.Empty, made.Created = in.From, s.broken[in.From], time.Now()
-	if made.Empty {
-		made.Mirror = false
+	switch {
+	case made.Empty: // it says of itself that it is a mirror, and has nothing to follow the source by
+		made.Interval = ""
 		w.say(http.StatusUnprocessableEntity, "Remote visit addressed rate limitation or clone failed")
 		return
+	case made.Mirror && made.Interval == "":
+		made.Interval = "8h0m0s"
 	}
 	w.give(http.StatusCreated, made)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // A route serves one call. What is named in its path is there.
@@ -13,6 +14,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, serve := range map[string]route{
 		"GET /user":                                                 s.self,
+		"GET /users/{user}":                                         s.oneUser,
 		"GET /admin/users":                                          s.listUsers,
 		"POST /admin/users":                                         s.makeUser,
 		"PATCH /admin/users/{user}":                                 s.editUser,
@@ -39,6 +41,7 @@ func (s *Server) routes() http.Handler {
 		"POST /admin/users/{user}/repos":                            s.makeUserRepo,
 		"POST /repos/migrate":                                       s.importRepo,
 		"GET /repos/{owner}/{repo}":                                 s.oneRepo,
+		"GET /repos/{owner}/{repo}/issues":                          s.listIssues,
 		"PATCH /repos/{owner}/{repo}":                               s.editRepo,
 		"DELETE /repos/{owner}/{repo}":                              s.deleteRepo,
 		"GET /repos/{owner}/{repo}/collaborators":                   s.listRights,
@@ -49,8 +52,17 @@ func (s *Server) routes() http.Handler {
 		method, path, _ := cut(pattern)
 		mux.HandleFunc(method+" /api/v1"+path, func(w http.ResponseWriter, r *http.Request) {
 			a := w.(*answer)
+			if moved := s.renamed[strings.ToLower(r.PathValue("user"))]; moved != nil && s.user(r.PathValue("user")) == nil {
+				a.Header().Set("Location", "/api/v1/users/"+moved.Login)
+				a.say(http.StatusTemporaryRedirect, "user redirect")
+				return
+			}
 			if missing := s.missing(r); missing != "" {
-				a.say(http.StatusNotFound, missing+" does not exist")
+				code := http.StatusNotFound
+				if strings.HasPrefix(missing, "user ") && strings.HasSuffix(path, "/collaborators/{user}") {
+					code = http.StatusUnprocessableEntity
+				}
+				a.say(code, missing+" does not exist")
 				return
 			}
 			serve(a, r)
@@ -142,6 +154,19 @@ func set[T any](to, from *T) {
 
 func (s *Server) deleteUser(w *answer, r *http.Request) {
 	u := s.user(r.PathValue("user"))
+	switch {
+	case u == s.users[0]:
+		w.say(http.StatusUnprocessableEntity, "you cannot delete yourself")
+		return
+	case first(s.repos, func(r *repo) bool { return same(r.owner, u.Login) }) != nil:
+		w.say(http.StatusUnprocessableEntity, "user still has ownership of repositories")
+		return
+	}
+	s.remove(u)
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Server) remove(u *user) {
 	s.users = slices.DeleteFunc(s.users, func(other *user) bool { return other == u })
 	for _, o := range s.orgs {
 		for _, t := range o.teams {
@@ -151,7 +176,6 @@ func (s *Server) deleteUser(w *answer, r *http.Request) {
 	for _, r := range s.repos {
 		delete(r.rights, u)
 	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func (s *Server) renameUser(w *answer, r *http.Request) {
@@ -163,9 +187,13 @@ func (s *Server) renameUser(w *answer, r *http.Request) {
 	case s.taken(in.NewUsername):
 		w.say(http.StatusUnprocessableEntity, "user already exists [name: "+in.NewUsername+"]")
 	default:
-		s.user(r.PathValue("user")).Login = in.NewUsername
+		s.rename(r.PathValue("user"), in.NewUsername)
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+func (s *Server) oneUser(w *answer, r *http.Request) {
+	w.give(http.StatusOK, s.user(r.PathValue("user")))
 }
 
 func (s *Server) listKeys(w *answer, r *http.Request) {

@@ -27,10 +27,66 @@ func (s *Server) AddUser(login, email string, keys ...string) *User {
 }
 
 // Rename gives an account another login, as its owner can.
-func (s *Server) Rename(from, to string) {
+func (s *Server) Rename(from, to string) *User {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.user(from).Login = to
+	return s.rename(from, to)
+}
+
+// rename leaves the old name as one that leads to the new, until somebody takes it.
+func (s *Server) rename(from, to string) *user {
+	u := s.user(from)
+	s.renamed[strings.ToLower(from)], u.Login = u, to
+	return u
+}
+
+// Delete removes an account with all that it is a member of.
+func (s *Server) Delete(login string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(s.user(login))
+}
+
+// RenameOrg gives an organisation and its repositories another name, and leaves the old one to anybody.
+func (s *Server) RenameOrg(from, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.org(from)
+	o.Name, o.UserName = to, to
+	for _, r := range s.repos {
+		if same(r.owner, from) {
+			r.owner, r.FullName = to, to+"/"+r.Name
+		}
+	}
+}
+
+// Leave has somebody leave a team, as members can.
+func (s *Server) Leave(organisation, name, login string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := first(s.org(organisation).teams, func(t *team) bool { return same(t.Name, name) })
+	t.members = slices.DeleteFunc(t.members, func(u *user) bool { return same(u.Login, login) })
+}
+
+// Replace has another repository stand under a name.
+func (s *Server) Replace(owner, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.repo(owner, name).ID = s.next()
+}
+
+// Suspend makes an account one that may not sign in.
+func (s *Server) Suspend(login string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.user(login).ProhibitLogin = true
+}
+
+// Use puts a suspended account and an archived repository to use again.
+func (s *Server) Use(login, owner, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.user(login).ProhibitLogin, s.repo(owner, name).Archived = false, false
 }
 
 // AddOrg adds an organisation with its owners.

@@ -20,16 +20,17 @@ type Server struct {
 	// Unit is the permission that a team with units of its own answers: "none" as Gitea does, "write" as Forgejo does.
 	Unit string
 
-	mu     sync.Mutex
-	meddle func(r *http.Request) Fault
-	broken map[string]bool
-	last   int64
-	users  []*user
-	orgs   []*org
-	repos  []*repo
-	calls  int
-	writes int
-	dark   bool
+	mu      sync.Mutex
+	meddle  func(r *http.Request) Fault
+	broken  map[string]bool
+	renamed map[string]*user
+	last    int64
+	users   []*user
+	orgs    []*org
+	repos   []*repo
+	calls   int
+	writes  int
+	dark    bool
 }
 
 // A Fault is what goes wrong with a call.
@@ -37,6 +38,7 @@ type Fault struct {
 	Code   int               // answered instead
 	Header map[string]string // with it
 	Text   string            // with it
+	Raw    string            // the whole body, in place of Text
 	Done   bool              // the call is served first, and its answer is lost
 	HangUp bool              // instead of an answer the connection ends
 	Wait   <-chan struct{}   // before anything else
@@ -106,13 +108,15 @@ type repo struct {
 	OpenIssues  int       `json:"open_issues_count"`
 	Created     time.Time `json:"created_at"`
 
+	Closed int `json:"-"` // issues
+
 	owner  string
 	rights map[*user]string
 }
 
 // New stands up a server until the end of the test.
 func New(t testing.TB) *Server {
-	s := &Server{Unit: "none", broken: map[string]bool{}}
+	s := &Server{Unit: "none", broken: map[string]bool{}, renamed: map[string]*user{}}
 	s.AddUser("bot", "bot@example.org").Admin = true
 	server := httptest.NewServer(s.handler())
 	t.Cleanup(server.Close)
@@ -148,7 +152,10 @@ func (s *Server) handler() http.Handler {
 		}
 		if f.Code != 0 {
 			answer.ResponseRecorder = httptest.NewRecorder()
-			answer.say(f.Code, f.Text)
+			if answer.say(f.Code, f.Text); f.Raw != "" {
+				answer.Body.Reset()
+				answer.Body.WriteString(f.Raw)
+			}
 		}
 		answer.send(w, f)
 	})

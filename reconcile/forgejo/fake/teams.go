@@ -104,7 +104,7 @@ func (s *Server) makeTeam(w *answer, r *http.Request) {
 	case first(o.teams, func(t *team) bool { return same(t.Name, in.Name) }) != nil:
 		w.say(http.StatusUnprocessableEntity, "team already exists")
 	case in.Permission != "admin" && len(in.UnitsMap) == 0:
-		w.say(http.StatusUnprocessableEntity, "units permission should not be empty")
+		w.say(http.StatusInternalServerError, "units permission should not be empty")
 	default:
 		in.ID = s.next()
 		if in.Permission != "admin" {
@@ -128,7 +128,9 @@ func (s *Server) editTeam(w *answer, r *http.Request) {
 	t, _ := s.team(r)
 	t.Name = in.Name
 	set(&t.Description, in.Description)
-	set(&t.AllRepos, in.AllRepos)
+	if in.Permission != "" { // else it is not looked at
+		set(&t.AllRepos, in.AllRepos)
+	}
 	if in.Permission == "admin" {
 		t.Permission, t.UnitsMap = "admin", nil
 	} else if len(in.UnitsMap) > 0 {
