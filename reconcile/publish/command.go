@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"trueup/reconcile/secret"
 )
 
 // A Command is the operator's way to be told: a mail, a message, a webhook. It gets a notice on its standard input, as one
@@ -40,7 +42,7 @@ func (c Command) Give(ctx context.Context, n Notice) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("not done within %s", c.Timeout))
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.Args[0], c.Args[1:]...)
-	cmd.Env = append(os.Environ(), "TRUEUP_ALARM="+n.Name, "TRUEUP_UNIT="+n.Unit, "TRUEUP_TARGET="+n.Target, "TRUEUP_STATE="+n.State())
+	cmd.Env = append(secret.Environ(), "TRUEUP_ALARM="+n.Name, "TRUEUP_UNIT="+n.Unit, "TRUEUP_TARGET="+n.Target, "TRUEUP_STATE="+n.State())
 	cmd.Stdin = bytes.NewReader(append(text, '\n'))
 	said := &tail{}
 	cmd.Stdout, cmd.Stderr = said, said

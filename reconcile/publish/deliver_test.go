@@ -156,9 +156,10 @@ func TestWatch(t *testing.T) {
 
 // The command reads one document, with what it is about in its environment, and is done when it exits 0.
 func TestCommand(t *testing.T) {
+	t.Setenv("PGPASSWORD", "of the ledger")
 	out := filepath.Join(t.TempDir(), "out")
 	n := Notice{Alarm: an(Failing, "command:a"), At: minutes(9), Since: noon, Cleared: true}
-	script := `echo "$TRUEUP_ALARM $TRUEUP_UNIT $TRUEUP_TARGET $TRUEUP_STATE" >` + out + `; cat >>` + out
+	script := `echo "$TRUEUP_ALARM $TRUEUP_UNIT $TRUEUP_TARGET $TRUEUP_STATE$PGPASSWORD" >` + out + `; cat >>` + out
 	if err := (Command{[]string{"/bin/sh", "-c", script}, time.Minute}).Give(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

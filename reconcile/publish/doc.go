@@ -8,5 +8,6 @@
 // operator's command until that succeeds: at least once, whatever is killed in between. Of one alarm two notices wait at
 // most, since a raising and the clearing after it that nobody was told of cancel out once the alarm is raised again.
 //
-// Metrics are text for the textfile collector of Prometheus' node_exporter, replaced whole or not at all.
+// Metrics are text for the textfile collector of Prometheus' node_exporter, replaced whole or not at all. So is the
+// status page, one HTML file that asks for nothing else: a Page has its words, and Activity what sweeps came to within a day.
 package publish

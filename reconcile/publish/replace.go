@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Replace writes a file whole or not at all: who reads it sees the old or the new one. For root no part of the way to it may
-// be a link, so that nobody else who may write on that way leads the file to another place.
+// Replace writes a file whole or not at all, whoever else writes it: who reads it sees the old or the new one. For root no part of
+// the way to it may be a link, so that nobody else who may write on that way leads the file to another place. It replaces no device.
 func Replace(path string, text []byte, mode fs.FileMode) error {
 	dir, err := openFolder(filepath.Dir(path))
 	if err != nil {
@@ -27,6 +28,13 @@ func Replace(path string, text []byte, mode fs.FileMode) error {
 
 func replaceIn(dir *os.File, name string, text []byte, mode fs.FileMode) error {
 	at, tmp := int(dir.Fd()), "."+name+".trueup-new"
+	var old unix.Stat_t
+	if err := unix.Fstatat(at, name, &old, unix.AT_SYMLINK_NOFOLLOW); err == nil && (old.Mode&unix.S_IFMT == unix.S_IFCHR || old.Mode&unix.S_IFMT == unix.S_IFBLK) {
+		return errors.New("it is a device")
+	}
+	if err := alone(dir); err != nil {
+		return err
+	}
 	if err := unix.Unlinkat(at, tmp, 0); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -48,6 +56,20 @@ func replaceIn(dir *os.File, name string, text []byte, mode fs.FileMode) error {
 		return err
 	}
 	return nil
+}
+
+// alone waits until nobody else replaces a file in the folder, and keeps others away until it is closed. A file system without
+// locks has nobody to wait for.
+func alone(dir *os.File) error {
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return nil
+		}
+		if time.Now().After(end) {
+			return errors.New("another process has locked its folder for two seconds")
+		}
+	}
 }
 
 // openFolder opens a folder; for root without following any link.
