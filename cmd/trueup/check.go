@@ -28,7 +28,7 @@ With --alarms it reads alarms.yaml as the next look for alarms would, or the FIL
 	c.Flags().BoolVar(&alarms, "alarms", false, "read the configuration of alarms, alarms.yaml")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		said, targets, err := w.wellFormed(c.Context(), alarms)
+		said, targets, err := w.wellFormed(c.Context(), u, alarms)
 		if faults, ok := errors.AsType[config.Faults](err); ok && asJSON {
 			if err := sayJSON(u, checkJSON{Version: 1, Faults: faultsDocument(faults)}); err != nil {
 				return err
@@ -48,11 +48,17 @@ With --alarms it reads alarms.yaml as the next look for alarms would, or the FIL
 }
 
 // wellFormed reads the configuration, or that of alarms, and says in a word what it has.
-func (w *which) wellFormed(ctx context.Context, alarms bool) (said string, targets int, err error) {
+func (w *which) wellFormed(ctx context.Context, u *ui, alarms bool) (said string, targets int, err error) {
 	if !alarms {
 		conf, err := w.load(ctx)
 		if err != nil {
 			return "", 0, err
+		}
+		if host := conf.Plain(); host != "" {
+			u.warning("%s; %s", plainWarning(host), plainHint)
+		}
+		if local := conf.Local(); len(local) > 0 {
+			u.warning("%s; %s", localWarning(local), localHint)
 		}
 		return counted(len(conf.Targets), "target"), len(conf.Targets), nil
 	}

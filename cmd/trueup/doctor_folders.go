@@ -27,7 +27,7 @@ func (a patient) checkDirs(c *checks) {
 			continue // which status has told
 		}
 		if d.mounts > 0 && d.role != "state" {
-			do := "start trueup watch anew after each mount"
+			do := "# start trueup watch anew after each mount"
 			if a.unit != "" {
 				do = a.systemctl("restart "+quoted(a.stem()+".path")) + " # after each mount"
 			}

@@ -11,6 +11,7 @@ import (
 
 	"trueup/reconcile"
 	"trueup/reconcile/config"
+	"trueup/reconcile/postgres"
 	"trueup/reconcile/sqlite"
 )
 
@@ -22,6 +23,8 @@ type ledgerFacts struct {
 	config    *config.Config
 	configErr error
 	path      string
+	shared    bool       // it is a database that several hosts share, and nothing of this host
+	server    string     // the version of that database's server
 	files     []dirFacts // the ledger's folder first
 	none      bool       // there is no ledger yet
 	err       error
@@ -40,14 +43,12 @@ func lookAtLedger(ctx context.Context, f *siteFacts) *ledgerFacts {
 	if l.config, l.configErr = f.which.load(ctx); l.configErr != nil {
 		return l
 	}
-	l.path = l.config.Database()
+	l.path, l.shared = l.config.Database(), l.config.Shared()
 	l.programs = missingPrograms(l.config.Targets)
 	l.rivals = rivals(ctx, f.which, l.config)
-	folder := filepath.Dir(l.path)
-	for _, path := range []string{folder, l.path, l.path + "-wal", l.path + "-shm", l.path + ".lock", l.path + ".fence"} {
-		l.files = append(l.files, dirFacts{role: "ledger", path: path}.look(nil))
+	if !l.shared {
+		l.lookAtFiles(ctx)
 	}
-	l.hindered = hindrances(ctx, l.path, lockedFor)
 	s, err := f.which.look(ctx)
 	if l.none = errors.Is(err, fs.ErrNotExist); err != nil {
 		l.err = err
@@ -58,8 +59,25 @@ func lookAtLedger(ctx context.Context, f *siteFacts) *ledgerFacts {
 	return l
 }
 
-func (l *ledgerFacts) read(ctx context.Context, s *sqlite.Store) (err error) {
-	if l.health, err = s.Health(ctx); err != nil {
+// lookAtFiles looks at the files of a ledger of this host.
+func (l *ledgerFacts) lookAtFiles(ctx context.Context) {
+	folder := filepath.Dir(l.path)
+	for _, path := range []string{folder, l.path, l.path + "-wal", l.path + "-shm", l.path + ".lock", l.path + ".fence"} {
+		l.files = append(l.files, dirFacts{role: "ledger", path: path}.look(nil))
+	}
+	l.hindered = hindrances(ctx, l.path, lockedFor)
+}
+
+func (l *ledgerFacts) read(ctx context.Context, s store) (err error) {
+	switch s := s.(type) {
+	case *sqlite.Store:
+		l.health, err = s.Health(ctx)
+	case *postgres.Store:
+		var h postgres.Health
+		h, err = s.Health(ctx)
+		l.server, l.health.Lapsed = h.Server, h.Lapsed
+	}
+	if err != nil {
 		return err
 	}
 	if l.markers, err = s.Records(ctx, "marker", ""); err != nil {
@@ -84,10 +102,24 @@ func (a patient) checkSite(c *checks) {
 	if l.config == nil {
 		return
 	}
-	a.checkFiles(c)
-	c.findings("ledger.write", l.hindered, "nothing keeps it from being written")
+	if l.shared {
+		l.checkWay(c)
+		l.checkLocal(c)
+	} else {
+		a.checkFiles(c)
+		c.findings("ledger.write", l.hindered, "nothing keeps it from being written")
+	}
 	if a.readable(c) {
-		l.checkHealth(c, a.site)
+		if !l.shared {
+			l.checkHealth(c, a.site)
+		}
+		l.checkContent(c, a.site)
+		l.checkLapsed(c, a.site)
+		if l.shared {
+			a.site.checkNodes(c)
+		} else {
+			l.checkSessions(c, a.site)
+		}
 		a.checkTargets(c)
 	}
 	l.checkPrograms(c)
@@ -120,6 +152,9 @@ func (a patient) readable(c *checks) bool {
 		c.add(isNote, id, "trueup sweep"+a.site.flags, "there is no ledger yet; the first sweep makes %s", l.path)
 	case l.err != nil:
 		c.add(isWrong, id, "trueup ledger check"+a.site.flags+" # and docs/ledger.md#when-it-cannot-be-written", "%s", oneLine(l.err))
+	case l.shared:
+		c.ok(id, "%s answers: PostgreSQL %s", l.path, l.server)
+		return true
 	default:
 		c.ok(id, "%s has schema %d, on a local disk", l.path, l.health.Schema)
 		return true
@@ -163,26 +198,6 @@ func (l *ledgerFacts) checkHealth(c *checks, site *siteFacts) {
 	}
 	if h.Free > 0 {
 		c.add(isNote, "ledger.space", "trueup ledger prune"+site.flags, "%s of it are free and not given back: it has to be written anew for that, and is too large for sweeps to keep others waiting", sized(h.Free))
-	}
-	for _, flaw := range l.flaws {
-		c.add(isWrong, "ledger.content", flaw.Do, "%s: %s", flaw.Where, flaw.What)
-	}
-	switch {
-	case l.hurried:
-		c.add(isNote, "ledger.content", "trueup ledger check"+site.flags, "it is too large to be looked through within %s", span(checkTime))
-	case len(l.flaws) == 0:
-		c.ok("ledger.content", "it is whole, and makes sense")
-	}
-	for _, lease := range h.Lapsed {
-		c.add(isNote, "ledger.lapsed", "trueup sweep"+site.flags, "run %s of %s is over and its lease not yet lapsed: its process died, or did not renew; the next write lapses it", lease.Run, lease.Target)
-	}
-	if len(h.Lapsed) == 0 {
-		c.ok("ledger.lapsed", "no lease waits to be lapsed")
-	}
-	if h.Dead > 0 {
-		c.add(isNote, "ledger.sessions", "trueup sweep"+site.flags, "%s died without a word; the next sweep clears up after them", counted(h.Dead, "process"))
-	} else {
-		c.ok("ledger.sessions", "no process died without a word")
 	}
 }
 

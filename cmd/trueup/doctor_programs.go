@@ -17,13 +17,17 @@ const servicePath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 // A missing is what a target's command needs and is not there.
 type missing struct {
 	target reconcile.Key
-	key    string // of the configuration: check, plan, apply, dir
+	key    string // of the configuration: policy, check, plan, apply, dir
 	what   string
 }
 
-// missingPrograms looks for the programs and folders of all commands. What a shell would start is the shell's to find.
+// missingPrograms looks for the programs and folders of all commands, policies' too. What a shell would start is the shell's
+// to find.
 func missingPrograms(targets []config.Target) (found []missing) {
 	for _, t := range targets {
+		if argv := t.Policy.Command; len(argv) > 0 && !findable(argv[0], "") {
+			found = append(found, missing{t.Key(), "policy", argv[0]})
+		}
 		s, ok := t.Settings.(*command.Settings)
 		if !ok {
 			continue

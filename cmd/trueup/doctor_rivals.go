@@ -52,7 +52,7 @@ func allScopes(c *config.Config) (scopes []reconcile.Scope) {
 
 // contested is one of the scopes that the other configuration keeps in another ledger than ours.
 func contested(ours, theirs *config.Config, scopes []reconcile.Scope) (scope reconcile.Scope, is bool) {
-	if ledgerFile(ours) == ledgerFile(theirs) {
+	if ledgerName(ours) == ledgerName(theirs) {
 		return "", false
 	}
 	for _, held := range allScopes(theirs) {

@@ -16,6 +16,7 @@ import (
 	"trueup/reconcile/command"
 	"trueup/reconcile/config"
 	"trueup/reconcile/plan"
+	"trueup/reconcile/policy"
 	"trueup/reconcile/sqlite"
 	"trueup/reconcile/trigger"
 	"trueup/units"
@@ -285,6 +286,16 @@ func TestDoctorWell(t *testing.T) {
 	golden(t, "doctor-well", strings.Join(doctorText([]diagnosis{{"web.service", fit().checks()}}), "\n")+"\n")
 }
 
+// TestNeverSucceeded: what has never succeeded has not done so within some time either.
+func TestNeverSucceeded(t *testing.T) {
+	a := fit()
+	a.state.Settled, a.systemd.Path.Since = trigger.Settled{}, a.now.Add(-time.Minute)
+	said := fmt.Sprint(a.checks())
+	if strings.Contains(said, "it has succeeded") || !strings.Contains(said, "never succeeded") || !strings.Contains(said, "first success is not late") {
+		t.Errorf("doctor says %s", said)
+	}
+}
+
 // TestDoctorText: what is wrong comes first, with its command, also of several units.
 func TestDoctorText(t *testing.T) {
 	dead := diagnosis{"web.service", []check{
@@ -414,6 +425,12 @@ func TestMissingPrograms(t *testing.T) {
 		s := &command.Settings{Dir: dir, Check: command.Command{Args: []string{program}}, Apply: command.Command{Shell: "nope"}}
 		if found := missingPrograms([]config.Target{{Kind: "command", Name: "x", Settings: s}}); (len(found) == 0) != there {
 			t.Errorf("%s: %v", program, found)
+		}
+	}
+	for program, there := range map[string]bool{"/bin/sh": true, "/bin/nope": false, dir + "/plain": false} {
+		target := config.Target{Policy: policy.Source{Command: []string{program}}} // of whatever kind
+		if found := missingPrograms([]config.Target{target}); (len(found) == 0) != there || !there && found[0].key != "policy" {
+			t.Errorf("a policy by %s: %v", program, found)
 		}
 	}
 	gone := &command.Settings{Dir: dir + "/gone", Check: command.Command{Args: []string{"sh"}}}

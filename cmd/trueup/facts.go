@@ -81,7 +81,10 @@ func gather(ctx context.Context, p place, all []place) (facts, error) {
 	f.alarms, f.looked = standing(p)
 	f.site = siteOf(ctx, p)
 	if p.unit == "" {
-		f.watch, f.lockErr = watched(p.folders.State)
+		var policy trigger.Policy
+		if f.watch, policy, f.lockErr = watched(p.folders.State); policy.Floor > 0 {
+			f.policy = policy
+		}
 		return f, nil
 	}
 	var err error
@@ -162,29 +165,36 @@ func sharing(p place, all []place) (others []string) {
 	return others
 }
 
-// watched looks for the lock that a running trueup watch holds. Whatever stands in its place, it is not waited for.
-func watched(state string) (watching, error) {
+// watched looks for the lock that a running trueup watch holds, and how often that runs. Whatever stands in its place, it is
+// not waited for.
+func watched(state string) (watching, trigger.Policy, error) {
+	none := trigger.Policy{}
 	path := state + "/watch.lock"
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	switch err {
 	case nil:
 	case unix.ENOENT, unix.ENOTDIR:
-		return watchOff, nil
+		return watchOff, none, nil
 	case unix.EACCES:
-		return watchUnknown, nil
+		return watchUnknown, none, nil
 	default:
-		return watchUnknown, &fs.PathError{Op: "opening", Path: path, Err: err}
+		return watchUnknown, none, &fs.PathError{Op: "opening", Path: path, Err: err}
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return watchUnknown, &fs.PathError{Op: "reading", Path: path, Err: errors.Join(err, errors.New("not a regular file"))}
+		return watchUnknown, none, &fs.PathError{Op: "reading", Path: path, Err: errors.Join(err, errors.New("not a regular file"))}
 	}
 	switch unix.Flock(fd, unix.LOCK_SH|unix.LOCK_NB) {
 	case nil:
-		return watchOff, nil
+		return watchOff, none, nil
 	case unix.EWOULDBLOCK:
-		return watchOn, nil
+		text := make([]byte, 1024)
+		n, err := unix.Pread(fd, text, 0)
+		if err != nil {
+			n = 0 // it runs, whatever can be read
+		}
+		return watchOn, trigger.WatchPolicy(text[:n]), nil
 	}
-	return watchUnknown, nil
+	return watchUnknown, none, nil
 }

@@ -29,7 +29,7 @@ func TestWatchedLock(t *testing.T) {
 			if err := c.plant(filepath.Join(state, "watch.lock")); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := watched(state); got != c.want || (err != nil) != c.broken {
+			if got, _, err := watched(state); got != c.want || (err != nil) != c.broken {
 				t.Errorf("got %v, %v; want %v, an error: %v", got, err, c.want, c.broken)
 			}
 		})

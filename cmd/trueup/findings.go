@@ -11,7 +11,7 @@ import (
 	"trueup/reconcile/trigger"
 )
 
-// A finding is something that a person has to deal with, and the command that does.
+// A finding is something that a person has to deal with, and the command that does, or a sentence as a shell's comment.
 type finding struct {
 	What string `json:"what"`
 	Do   string `json:"do,omitempty"`
@@ -28,21 +28,11 @@ type need func(do, format string, args ...any)
 
 // needs is what a person has to deal with, the worst first.
 func (f facts) needs() (found []finding) {
+	found = f.site.left()
 	for _, r := range rules() {
 		found = append(found, r.broken(f)...)
 	}
-	found = append(found, f.needsOfAlarms(found)...)
-	return append(found, f.site.needs(f.folders)...)
-}
-
-func (f facts) needsOfWatch(need need) {
-	switch {
-	case f.systemd != nil:
-	case f.watch == watchOff:
-		need("trueup watch --spool DIR --state "+quoted(f.folders.State)+" -- COMMAND", "stopped: no trueup watch runs on %s", f.folders.State)
-	case f.lockErr != nil:
-		need("rm "+quoted(f.folders.State+"/watch.lock"), "damaged: %s, so nobody can tell whether trueup watch runs", oneLine(f.lockErr))
-	}
+	return append(append(found, f.needsOfAlarms(found)...), f.site.needs(f.folders)...)
 }
 
 func (f facts) needsOfPath(need need) {
@@ -108,7 +98,7 @@ func (f facts) needsOfFailures(need need) {
 
 func (f facts) needsOfHanging(need need) {
 	if since, what := f.hanging(); since > 0 {
-		do := "end the command that trueup watch runs: it is run again; then give trueup watch a --timeout"
+		do := "# end the command that trueup watch runs: it is run again; then give trueup watch a --timeout"
 		if f.unit != "" {
 			do = f.systemctl("stop "+quoted(f.unit)) + " # it is run again; then give it a TimeoutStartSec="
 		}
@@ -207,10 +197,13 @@ func (f facts) warnings() (lines []string) {
 	return lines
 }
 
-// notes is what was set right without anybody's help, and not long ago.
+// notes is what was set right without anybody's help, and not long ago, and which nodes are away.
 func (f facts) notes() (lines []string) {
+	if f.site != nil {
+		lines = f.site.nodes.notes(f.site.flags, f.now)
+	}
 	if f.now.Sub(f.trouble.SeenAt) > noteFor {
-		return nil
+		return lines
 	}
 	for _, seen := range f.trouble.Seen {
 		lines = append(lines, seen+" ("+ago(f.trouble.SeenAt, f.now)+")")
@@ -256,7 +249,7 @@ func (f facts) mend(dir string, err error) string {
 // remake is the command that puts missing folders back.
 func (f facts) remake() string {
 	if f.unit == "" {
-		return "start trueup watch anew: it makes the folders that it is given"
+		return "# start trueup watch anew: it makes the folders that it is given"
 	}
 	return f.trueup("adopt", f.unit)
 }
@@ -285,7 +278,7 @@ func (f facts) trueup(verb, unit string) string {
 
 func (f facts) journal(what string) string {
 	if f.unit == "" {
-		return "look at what trueup watch and its command print"
+		return "# look at what trueup watch and its command print"
 	}
 	user := ""
 	if f.user {

@@ -53,6 +53,7 @@ takes it all away again.`,
 		if err == nil {
 			u.say("%s   sweeps %s, when touched and every %s", changes.Adoption.Unit, i.Config, span(changes.Adoption.Policy.Sweep))
 			sayTrigger(u, changes, i.Adoption)
+			w.remindOfEnrolment(c.Context(), u)
 			return nil
 		}
 		if !changes.None() && !asJSON {
@@ -121,7 +122,10 @@ func fromConfig(ctx context.Context, w which, i *units.Installation) (err error)
 	}
 	i.Folders = trigger.Folders{Spool: c.Trigger.Spool, State: c.Trigger.State, Outbox: c.Outbox}
 	i.Policy = trigger.Policy{Floor: c.Trigger.Floor, RetryMax: c.Trigger.RetryMax, Sweep: c.Trigger.Sweep}
-	i.Ledger, i.Report = filepath.Dir(c.Database()), c.Report
+	i.Report = c.Report
+	if !c.Shared() {
+		i.Ledger = filepath.Dir(c.Database())
+	}
 	return nil
 }
 

@@ -11,19 +11,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"trueup/reconcile/config"
 	"trueup/reconcile/sqlite"
 )
 
 func ledgerVerb(u *ui) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "ledger VERB",
-		Short:   "check, back up, export, import or prune the ledger",
-		Long:    "check, back up, export, import or prune the ledger; docs/ledger.md says what is in it, and how a backup is restored",
+		Short:   "check, back up, export, import, move or prune the ledger",
+		Long:    "check, back up, export, import, move or prune the ledger; docs/ledger.md says what is in it, and how a backup is restored",
 		Example: "  trueup ledger backup /var/backups/trueup-ledger.db",
 		Args:    knownVerb,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(ledgerCheckVerb(u), ledgerBackupVerb(u), ledgerExportVerb(u), ledgerImportVerb(u), ledgerPruneVerb(u))
+	c.AddCommand(ledgerCheckVerb(u), ledgerBackupVerb(u), ledgerExportVerb(u), ledgerImportVerb(u), ledgerMoveVerb(u), ledgerPruneVerb(u))
 	return c
 }
 
@@ -79,7 +80,11 @@ The copy is whole and synced when FILE is there. docs/ledger.md says how it is r
 			return err
 		}
 		defer s.close()
-		if err := s.ledger.Backup(c.Context(), args[0]); err != nil {
+		file, is := s.ledger.(*sqlite.Store)
+		if !is {
+			return usageError(pgDump(s.Config, args[0]), "backing up: the ledger is a database of PostgreSQL, which has its own backups")
+		}
+		if err := file.Backup(c.Context(), args[0]); err != nil {
 			return notMade(err)
 		}
 		return made(u, "backed up", args[0], asJSON)
@@ -141,15 +146,26 @@ go on far above those of the export, and leases end: what was held by another le
 		if err != nil {
 			return err
 		}
-		if err := importLedger(c.Context(), conf.Database(), args[0]); err != nil {
+		if err := importLedger(c.Context(), conf, args[0]); err != nil {
 			return err
+		}
+		if conf.Shared() {
+			return moved(u, "imported", conf, asJSON)
 		}
 		return made(u, "imported", conf.Database(), asJSON)
 	}
 	return c
 }
 
-func importLedger(ctx context.Context, ledger, from string) error {
+// makeRoom says how there comes to be no ledger at a place where there is one.
+func makeRoom(c *config.Config) string {
+	if c.Shared() {
+		return "give the new one a schema of its own: search_path=NAME in its address, after CREATE SCHEMA NAME"
+	}
+	return "stop what writes to it, and move every file away whose name begins with " + quoted(c.Database())
+}
+
+func importLedger(ctx context.Context, c *config.Config, from string) error {
 	input := io.Reader(os.Stdin)
 	if from != "-" {
 		f, err := os.Open(from)
@@ -159,9 +175,9 @@ func importLedger(ctx context.Context, ledger, from string) error {
 		defer f.Close()
 		input = f
 	}
-	err := sqlite.Import(ctx, ledger, input)
+	err := importStore(ctx, c, input)
 	if errors.Is(err, fs.ErrExist) {
-		return fail(exitState, "stop what writes to it, and move every file away whose name begins with "+quoted(ledger), "%w", err)
+		return fail(exitState, makeRoom(c), "%w", err)
 	}
 	return err
 }

@@ -13,7 +13,6 @@ import (
 
 	"trueup/reconcile"
 	"trueup/reconcile/config"
-	"trueup/reconcile/sqlite"
 )
 
 // ledgerCheckJSON is what ledger check --json prints.
@@ -147,7 +146,7 @@ func overKept(c *cobra.Command, l *config.Ledger, keep string, runs, logs int) e
 }
 
 func pruneLedger(ctx context.Context, u *ui, conf *config.Config, asJSON bool) error {
-	ledger, err := sqlite.Open(ctx, conf.Database(), sqlite.Options{Holder: holderName("ledger prune"), Logs: logQuota(conf), Existing: true})
+	ledger, err := openStore(ctx, conf, opening{holder: holderName("ledger prune"), existing: true})
 	if err != nil {
 		return err
 	}

@@ -17,21 +17,25 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts plays the stories of testdata/script with the real program.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// scripts are the stories of a folder.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			return os.MkdirAll(filepath.Join(env.WorkDir, "bin"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"until": untilWorks,
 			"exit1": exits(exitNeeds), "exit64": exits(exitUsage), "exit74": exits(exitState), "exit75": exits(exitTimeout), "exit78": exits(exitConfig),
 		},
-	})
+	}
 }
 
 // exits is the scripts' way to look at a failure: "exitCODE ERROR HINT ARG…" runs trueup, which must fail so.

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"net/url"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,11 +52,24 @@ func keptElsewhere(ours, theirs *config.Config, file string, scopes []reconcile.
 		"%s is kept in another ledger by the installed service: %s (%s), and here it would be %s", held, theirs.Database(), file, ours.Database())
 }
 
-// ledgerFile is the configuration's database by the one name that it has.
-func ledgerFile(c *config.Config) string {
+// ledgerName is the configuration's ledger by the one name that it has.
+func ledgerName(c *config.Config) string {
+	if c.Shared() {
+		return sharedName(c)
+	}
 	folder, err := filepath.EvalSymlinks(filepath.Dir(c.Database()))
 	if err != nil {
 		return c.Database()
 	}
 	return filepath.Join(folder, filepath.Base(c.Database()))
+}
+
+// sharedName is where a shared ledger stands, whoever asks it and however: hosts, database and schema.
+func sharedName(c *config.Config) string {
+	u, err := url.Parse(c.Database())
+	if err != nil {
+		return c.Database()
+	}
+	q := u.Query()
+	return strings.Join([]string{"postgres", u.Host + q.Get("host"), q.Get("port"), cmp.Or(strings.Trim(u.Path, "/"), q.Get("dbname")), q.Get("search_path")}, " ")
 }

@@ -15,10 +15,18 @@ import (
 type place struct {
 	unit    string // empty for trueup watch
 	user    bool
-	noTimer bool   // it was adopted with --no-timer
-	config  *which // of the reconciler behind it, where the command line names it
+	noTimer bool       // it was adopted with --no-timer
+	config  *which     // of the reconciler behind it, where the command line names it
+	site    *siteFacts // of it, where it was looked at already
 	folders trigger.Folders
 	policy  trigger.Policy
+}
+
+// readAgain has the configuration read at each look, and not only when the place was found.
+func (p place) readAgain() {
+	if p.config != nil {
+		p.config.loaded = nil
+	}
 }
 
 // where is the command line's way to name a place: a unit, or the folders themselves. In a container there are no

@@ -62,9 +62,9 @@ func newRoot(u *ui) *cobra.Command {
 		return usageError("see "+c.CommandPath()+" --help", "%s: %w", c.Name(), err)
 	})
 	root.AddCommand(
-		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), dumpVerb(u), sweepVerb(u), tickVerb(u), pauseVerb(u), resumeVerb(u), workVerb(u), approveVerb(u), rejectVerb(u),
+		checkVerb(u), installVerb(u), uninstallVerb(u), planVerb(u), dumpVerb(u), sweepVerb(u), tickVerb(u), pauseVerb(u), resumeVerb(u), workVerb(u), nodeVerb(u), approveVerb(u), rejectVerb(u),
 		historyVerb(u), showVerb(u), logsVerb(u), configVerb(u), ledgerVerb(u),
-		adoptVerb(u), unadoptVerb(u), healVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u), alarmsVerb(u),
+		adoptVerb(u), unadoptVerb(u), healVerb(u), touchVerb(u), waitVerb(u), watchVerb(u), keepVerb(), statusVerb(u), pageVerb(u), alarmsVerb(u),
 		doctorVerb(u), hardeningVerb(u), demoVerb(u), versionVerb(u), completionVerb(u), manVerb(),
 	)
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -34,7 +34,11 @@ var errTooLong = errors.New("it took too long")
 // lookUp refuses a command that cannot be run before anything is watched: every run of it would fail.
 func lookUp(verb, command string) error {
 	if _, err := exec.LookPath(command); err != nil {
-		return fail(exitConfig, "give a program by its path, or one that is on the path", "%s: %w", verb, err)
+		hint := "give a program by its path, or one that is on the path"
+		if info, statErr := os.Stat(command); statErr == nil && info.Mode().IsRegular() && !executable(command) {
+			hint = "chmod +x " + quoted(command)
+		}
+		return fail(exitConfig, hint, "%s: %w", verb, err)
 	}
 	return nil
 }

@@ -11,17 +11,19 @@ import (
 
 	"trueup/reconcile"
 	"trueup/reconcile/config"
+	"trueup/reconcile/node"
 	"trueup/reconcile/plan"
 	"trueup/reconcile/policy"
-	"trueup/reconcile/sqlite"
 	"trueup/reconcile/trigger"
 )
 
 // A site is an installation as its configuration declares it, with everything wired together.
 type site struct {
 	*config.Config
-	ledger *sqlite.Store
-	engine reconcile.Reconciler
+	which   which
+	ledger  store
+	engine  reconcile.Reconciler
+	session *node.Session // of this host's node; nil where nothing is ticked, or the ledger is this host's alone
 }
 
 func configOptions(name string, user bool) (config.Options, error) {
@@ -60,41 +62,42 @@ func loadConfig(file, name string, user bool) (*config.Config, error) {
 
 // open wires the installation up for a process that writes to the ledger.
 func (w *which) open(ctx context.Context, holder string) (*site, error) {
-	return w.wire(ctx, sqlite.Options{Holder: holder})
+	return w.wire(ctx, opening{holder: holder})
 }
 
 // act wires it up for a process that writes to a ledger that is there: only the service and its sweeps make one.
 func (w *which) act(ctx context.Context, holder string) (*site, error) {
-	return w.wire(ctx, sqlite.Options{Holder: holder, Existing: true})
+	return w.wire(ctx, opening{holder: holder, existing: true})
 }
 
 // look wires it up to read. Where the ledger cannot be opened the site comes without one, beside the error, which matches
 // fs.ErrNotExist where there is none yet. Without a site the configuration is at fault.
 func (w *which) look(ctx context.Context) (*site, error) {
-	return w.wire(ctx, sqlite.Options{ReadOnly: true})
+	return w.wire(ctx, opening{readOnly: true})
 }
 
-func (w *which) wire(ctx context.Context, o sqlite.Options) (*site, error) {
+func (w *which) wire(ctx context.Context, o opening) (*site, error) {
 	c, err := w.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	o.Logs = logQuota(c)
-	s := &site{Config: c, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Uptime: trigger.SystemClock{}.Now, Parallel: c.Parallel, Owner: c.Trigger.State, Keep: retention(c)}}
-	if s.ledger, err = sqlite.Open(ctx, c.Database(), o); err != nil {
-		s.ledger = nil
+	s := &site{Config: c, which: *w, engine: reconcile.Reconciler{Tickers: map[reconcile.Key]reconcile.Ticker{}, TTL: c.Lease.TTL, Uptime: trigger.SystemClock{}.Now, Parallel: c.Parallel, Owner: c.Trigger.State, Keep: retention(c)}}
+	if c.Shared() && !o.readOnly {
+		o.node, _ = node.Folder(c.Trigger.State).Incarnation() // who begins a session meets what is wrong with it
+	}
+	if s.ledger, err = openStore(ctx, c, o); err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return s, err
 		}
-		hint := "trueup install makes it a service, trueup sweep sweeps by hand; both make the ledger"
-		if !o.ReadOnly && !o.Existing {
+		hint := "the first sweep makes the ledger: the service's, soon after trueup install, or trueup sweep by hand"
+		if !o.readOnly && !o.existing && !c.Shared() {
 			hint = "trueup install makes the folders; by hand: install -d -m 700 " + quoted(filepath.Dir(c.Database()))
 		}
 		err = fail(exitConfig, hint, "%w", err)
 	}
 	s.engine.Ledger, s.engine.Archive, s.engine.Trigger = s.ledger, s.ledger, spool(c.Trigger.Spool)
 	read := policy.NewReader(ctx, http.DefaultTransport)
-	if !o.ReadOnly {
+	if !o.readOnly {
 		read.KeepCopies(filepath.Join(c.Trigger.State, "policies"))
 	}
 	for _, t := range c.Targets {
@@ -108,7 +111,11 @@ func (s *site) close() error {
 	if s.ledger == nil {
 		return nil
 	}
-	return s.ledger.Close()
+	err := s.ledger.Close()
+	if s.session != nil {
+		err = errors.Join(err, s.session.Close()) // last: until then nobody takes its leases for a dead process's
+	}
+	return err
 }
 
 // folders are those of the trigger.
@@ -152,11 +159,11 @@ func holderName(verb string) string {
 }
 
 // known is what is known of each target; nothing, while there is no ledger.
-func (s *site) known(ctx context.Context) (map[reconcile.Key]reconcile.Standing, error) {
+func (s *site) known(ctx context.Context, epochs ...string) (map[reconcile.Key]reconcile.Standing, error) {
 	if s.ledger == nil {
 		return nil, nil
 	}
-	standings, err := s.ledger.Standings(ctx)
+	standings, err := s.ledger.Standings(ctx, epochs...)
 	if err != nil {
 		return nil, err
 	}

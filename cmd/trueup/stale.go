@@ -66,5 +66,8 @@ func (f facts) wellStale() string {
 	if f.interval() == 0 {
 		return ""
 	}
+	if f.state.Settled.Finished.Wall.IsZero() {
+		return fmt.Sprintf("its first success is not late: it has %d sweep intervals of %s", missedSweeps, span(f.interval()))
+	}
 	return fmt.Sprintf("it has succeeded within %d sweep intervals of %s", missedSweeps, span(f.interval()))
 }

@@ -18,15 +18,16 @@ import (
 func statusVerb(u *ui) *cobra.Command {
 	var w where
 	var conf string
-	var asJSON bool
+	var asJSON, watch bool
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "say whether all is well, and what to do if not",
 		Long: `say whether all is well; what needs a person comes first, with the command that deals with it
 
-It exits 1 when a person is needed. --json prints what the outbox shows together with the operator's
+It exits 1 when a person is needed. --watch keeps it on the screen: redrawn on each change, with the
+gate's countdown and how far a run has come; q ends it, and then it exits 0. --json prints what the outbox shows together with the operator's
 part, as one object for one unit, and as {"version": 1, "units": [...]} for several.`,
-		Example: "  trueup status --unit web-reconciler.service",
+		Example: "  trueup status --unit web-reconciler.service\n  trueup status --watch",
 		Args:    exactly(0, "nothing"),
 	}
 	w.unitFlags(c)
@@ -34,11 +35,21 @@ part, as one object for one unit, and as {"version": 1, "units": [...]} for seve
 	w.stateFlag(c)
 	w.outboxFlag(c)
 	c.Flags().StringVarP(&conf, "config", "c", "", "the targets of a configuration `FILE`, and its trigger (with --name: /etc/trueup/NAME.yaml)")
+	c.Flags().BoolVarP(&watch, "watch", "w", false, "keep it on the screen")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON, version 1")
 	c.RunE = func(c *cobra.Command, _ []string) error {
+		if watch && asJSON {
+			return usageError("leave one of them out", "status: --watch is for people, --json for programs")
+		}
 		chosen, all, err := w.several(c.Context(), c, conf)
 		if err != nil {
 			return err
+		}
+		if watch {
+			for _, p := range chosen {
+				p.readAgain() // it may change while somebody looks
+			}
+			return watchStatus(c.Context(), u, func(ctx context.Context) ([]facts, error) { return look(ctx, chosen, all) })
 		}
 		reports, err := look(c.Context(), chosen, all)
 		if err != nil {

@@ -21,6 +21,8 @@ type statusJSON struct {
 	Reconciler []standingJSON `json:"reconciler,omitempty"`
 	// Work are the work items that hold scopes.
 	Work []itemJSON `json:"work,omitempty"`
+	// Nodes are the hosts that share the ledger, and what none of them may tick.
+	Nodes *nodesJSON `json:"nodes,omitempty"`
 }
 
 type triggerJSON struct {
@@ -94,6 +96,10 @@ func document(f facts) statusJSON {
 			d.Reconciler = append(d.Reconciler, shown)
 		}
 		d.Work = itemDocuments(f.site.items)
+		if f.site.nodes != nil {
+			nodes := f.site.nodes.document()
+			d.Nodes = &nodes
+		}
 	}
 	if c := f.state.Claim; c != nil {
 		d.Claim = &claimJSON{c.N, c.Claimed, c.Attempt, c.All, append([]string{}, c.Requests...)}

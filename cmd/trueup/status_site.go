@@ -26,9 +26,12 @@ type siteFacts struct {
 	items     []reconcile.Item // work items that hold scopes
 	reserved  map[reconcile.Key]reconcile.Item
 	holds     map[reconcile.Key]plan.Hold // what waits for approval
+	nodes     *nodeFacts                  // the hosts that share the ledger; nil where it is this one's alone
+	closed    string                      // where the ledger has moved to; empty while it is open
 	declared  bool                        // the configuration could be read
 	folders   trigger.Folders             // as it has them
 	written   []string                    // folders that sweeps write beside those
+	report    string                      // the one of them that has the page; empty: there is none
 	err       error                       // the configuration or the ledger cannot be read
 }
 
@@ -41,16 +44,29 @@ func lookAtSite(ctx context.Context, w which) *siteFacts {
 		return f
 	}
 	defer s.close()
-	f.declared, f.folders = true, s.folders()
-	f.written = []string{filepath.Dir(s.Database())}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where there is none, nothing was swept yet
+		f.err = err
+	}
+	s.tell(ctx, f, nil)
+	return f
+}
+
+// tell puts what is known of the site's targets into the facts. The standings are those that were read already, if they were.
+func (s *site) tell(ctx context.Context, f *siteFacts, known map[reconcile.Key]reconcile.Standing) {
+	f.declared, f.folders, f.report = true, s.folders(), s.Report
+	if !s.Shared() {
+		f.written = append(f.written, filepath.Dir(s.Database()))
+	}
 	if s.Report != "" {
 		f.written = append(f.written, s.Report)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // where there is none, nothing was swept yet
-		f.err = err
-		return f
+	if f.err != nil {
+		return
 	}
-	known, err := s.known(ctx)
+	var err error
+	if known == nil {
+		known, err = s.known(ctx)
+	}
 	if err == nil && s.ledger != nil {
 		if f.leases, err = s.ledger.Leases(ctx); err == nil {
 			f.items, err = s.ledger.Items(ctx)
@@ -59,6 +75,12 @@ func lookAtSite(ctx context.Context, w which) *siteFacts {
 	if err == nil {
 		f.holds, err = s.holds(ctx)
 	}
+	if err == nil {
+		f.nodes, err = s.nodesOf(ctx)
+	}
+	if err == nil && s.ledger != nil {
+		f.closed, err = s.ledger.Closed(ctx)
+	}
 	f.reserved = reservedBy(s.engine.Targets, f.items)
 	f.err = err
 	for _, t := range s.engine.Targets {
@@ -66,11 +88,13 @@ func lookAtSite(ctx context.Context, w which) *siteFacts {
 		standing.Target = t.Key
 		f.standings = append(f.standings, standing)
 	}
-	return f
 }
 
 // siteOf finds the reconciler behind a trigger: trueup install has noted its configuration in the service.
 func siteOf(ctx context.Context, p place) *siteFacts {
+	if p.site != nil {
+		return p.site
+	}
 	if p.config != nil {
 		return lookAtSite(ctx, *p.config)
 	}
@@ -116,7 +140,18 @@ func (f *siteFacts) needs(installed trigger.Folders) []finding {
 	if f.err != nil {
 		return []finding{{"broken: " + oneLine(f.err), f.look()}}
 	}
-	return slices.Concat(f.moved(installed), f.troubled(), f.unattended())
+	if f.closed != "" {
+		return nil // what is in it is no more than history
+	}
+	return slices.Concat(f.moved(installed), f.troubled(), f.unattended(), f.nodes.needs(f.flags))
+}
+
+// left tells that the ledger has moved, which explains whatever else is wrong.
+func (f *siteFacts) left() []finding {
+	if f == nil || f.closed == "" {
+		return nil
+	}
+	return []finding{{"closed: the ledger has moved to " + f.closed, "# name that in state: of the configuration, then trueup check" + f.flags}}
 }
 
 // look is the command that says all that is wrong where something cannot be read.
@@ -185,7 +220,14 @@ func (w *which) ofConfig(ctx context.Context) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	p := place{config: w, folders: (&site{Config: c}).folders()}
+	once := *w
+	once.loaded = c // ten thousand targets take half a second to read
+	return once.placed(ctx, (&site{Config: c}).folders())
+}
+
+// placed is the adopted unit with those folders, or the folders by themselves.
+func (w *which) placed(ctx context.Context, folders trigger.Folders) (place, error) {
+	p := place{config: w, folders: folders}
 	all, err := adopted(ctx, w.user)
 	if err != nil && w.user {
 		return p, err

@@ -31,3 +31,23 @@ func TestWhatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestConfigurationIsReadOnce: to find the trigger and to look at it, which is most of what a look at many targets costs; who
+// watches reads it each time.
+func TestConfigurationIsReadOnce(t *testing.T) {
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "trueup.yaml")
+	write(t, conf, fmt.Sprintf("version: 1\ntrigger: {spool: %[1]s/spool, state: %[1]s/state}\noutbox: %[1]s/outbox\nstate: sqlite://%[1]s/ledger.db\n", dir))
+	p, err := (&which{config: conf}).ofConfig(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, conf, "version: 1\ncolour: red\n")
+	if f := siteOf(t.Context(), p); f.err != nil || !f.declared {
+		t.Errorf("read again: %v", f.err)
+	}
+	p.readAgain()
+	if f := siteOf(t.Context(), p); f.err == nil || f.declared {
+		t.Error("a watch goes on with what was read first")
+	}
+}

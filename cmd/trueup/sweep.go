@@ -3,16 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/journal"
 	"github.com/spf13/cobra"
 
 	"trueup/reconcile"
+	"trueup/reconcile/sqlite"
 	"trueup/reconcile/trigger"
 )
 
@@ -48,15 +51,20 @@ somebody else is no failure, and stays owed.`,
 			return err
 		}
 		defer s.close()
-		err = s.ledger.TellLoss(c.Context(), func(last reconcile.Fence) {
-			u.warning("the ledger was gone, and a new one is made: what was paused and reserved in it is no longer, and numbers go on after %d; a backup can be restored, see docs/ledger.md", last)
-		})
+		if file, is := s.ledger.(*sqlite.Store); is {
+			err = file.TellLoss(c.Context(), func(last reconcile.Fence) {
+				u.warning("the ledger was gone, and a new one is made: what was paused and reserved in it is no longer, and numbers go on after %d; a backup can be restored, see docs/ledger.md", last)
+			})
+		}
 		if err != nil {
 			return err
 		}
 		if state != "" && state != s.Trigger.State {
 			return fail(exitConfig, "trueup install makes the service follow the configuration",
 				"sweeping: the service was installed with the state folder %s, and the configuration names %s", state, s.Trigger.State)
+		}
+		if err := s.join(c.Context(), "sweeping"); err != nil {
+			return err
 		}
 		return s.sweep(c.Context(), u, state != "", asJSON)
 	}
@@ -73,11 +81,16 @@ func (s *site) sweep(ctx context.Context, u *ui, service, asJSON bool) error {
 	s.engine.Progress = view.progress
 	outcome, err := s.engine.Sweep(ctx, order)
 	view.end(outcome, err)
-	if showErr := s.showTargets(ctx, claim, outcome); err == nil {
+	standings, showErr := s.showTargets(ctx, claim, outcome)
+	if err == nil {
 		err = showErr
 	}
+	s.showPage(ctx, u, swept{claim, outcome, standings, time.Since(view.began), err})
 	if err != nil {
-		return err
+		return s.shutOut("sweeping", err)
+	}
+	if s.session != nil && s.session.Drains() {
+		u.note("node %s drains and takes nothing more: trueup node undrain%s %s", s.session.Node.Name, s.which.again(), s.session.Node.Name)
 	}
 	if asJSON {
 		if err := sayJSON(u, sweepDocument(outcome)); err != nil {
@@ -112,8 +125,8 @@ func (s *site) order(service bool) (reconcile.Order, *trigger.Claim, error) {
 	default:
 		return order, nil, nil // by hand; or the gate could not record a claim, and the run is to go on for everything
 	}
-	order.Owing = reconcile.Wanted{All: claim.All, Keys: asKeys(claim.Requests)}
-	order.Fresh = reconcile.Wanted{All: claim.Fresh.All, Keys: asKeys(claim.Fresh.Requests)}
+	order.Owing = reconcile.Wanted{All: claim.All, Touched: claim.Touched, Keys: asKeys(withoutHints(claim.Requests))}
+	order.Fresh = reconcile.Wanted{All: claim.Fresh.All, Touched: claim.Touched && claim.Fresh.All, Keys: asKeys(withoutHints(claim.Fresh.Requests))}
 	if trigger.Published(s.Outbox, *claim) {
 		order.Claim = &reconcile.Claim{Epoch: claim.Epoch, N: claim.N, Claimed: claim.Claimed}
 	} else {
@@ -131,29 +144,35 @@ func asKeys(names []string) []reconcile.Key {
 }
 
 // showTargets publishes how far each target's tickets are covered, and tells settle how far all are. Where that cannot be
-// recorded the sweep has to fail, since settle would cover what is not.
-func (s *site) showTargets(ctx context.Context, claim *trigger.Claim, o reconcile.Outcome) error {
+// recorded the sweep has to fail, since settle would cover what is not. It returns what is known of the targets then.
+func (s *site) showTargets(ctx context.Context, claim *trigger.Claim, o reconcile.Outcome) (map[reconcile.Key]reconcile.Standing, error) {
 	if claim != nil {
 		if err := trigger.LagBehind(s.Trigger.State, trigger.Behind{Epoch: claim.Epoch, Claim: claim.N, Covered: o.Covered, Until: o.CoveredUntil}); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	standings, err := s.ledger.Standings(ctx)
+	published, _ := trigger.ReadStatus(s.Outbox) // one that cannot be read is told when it is written
+	standings, err := s.known(ctx, published.Epoch)
+	if err == nil {
+		if err = s.engine.Alone(ctx, published.Epoch); errors.Is(err, reconcile.ErrCopied) {
+			published.Epoch, err = "", nil // what is settled there answers another host's tickets
+		}
+	}
 	if err != nil {
-		return fmt.Errorf("reading what is known of the targets: %w", err)
+		return nil, fmt.Errorf("reading what is known of the targets: %w", err)
 	}
 	shown := map[string]trigger.TargetReport{}
 	for _, t := range standings {
 		report := trigger.TargetReport{State: string(stateWord(t))}
-		if t.Settled != nil {
-			report.Epoch, report.Covered = t.Settled.Epoch, t.Settled.N
+		if settled, is := t.SettledOf(published.Epoch); is {
+			report.Epoch, report.Covered = settled.Epoch, settled.N
 		}
 		shown[string(t.Target)] = report
 	}
 	if err := trigger.ShowTargets(ctx, s.folders(), trigger.SystemClock{}, shown); err != nil {
 		trigger.Journal(trigger.Event{ID: trigger.MsgOutbox, Priority: journal.PriWarning, Message: "publishing the targets: " + err.Error()})
 	}
-	return nil
+	return standings, nil
 }
 
 // sweepJSON is what sweep --json prints.

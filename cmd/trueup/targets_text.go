@@ -18,13 +18,7 @@ func (f *siteFacts) targetsText(next schedule, now time.Time) []string {
 	for _, l := range f.leases {
 		held[l.Target] = fmt.Sprintf("ticked now by %s until %s", l.Holder, clock(l.Until, now))
 	}
-	ordered := f.seen(now)
-	slices.SortStableFunc(ordered, func(a, b reconcile.Standing) int {
-		if d := trouble(a) - trouble(b); d != 0 {
-			return d
-		}
-		return strings.Compare(string(a.Target), string(b.Target))
-	})
+	ordered := f.ordered(now)
 	var text bytes.Buffer
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "TARGET\tSTATE\tSINCE\tLAST SUCCESS\tNEXT\tNOTE")
@@ -34,7 +28,7 @@ func (f *siteFacts) targetsText(next schedule, now time.Time) []string {
 			due = now
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", s.Target, stateWord(s), age(since(s), now), lastSuccess(s, now), inTime(due, now),
-			printable(cmp.Or(held[s.Target], f.noteOf(s, now))))
+			printable(cmp.Or(held[s.Target], strings.TrimSpace(f.noteOf(s, now)+"   "+f.storyOf(s)))))
 	}
 	_ = table.Flush() // into memory
 	lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
@@ -44,10 +38,23 @@ func (f *siteFacts) targetsText(next schedule, now time.Time) []string {
 	return lines
 }
 
+// ordered are the targets as they are seen, those that need a person or are in trouble first.
+func (f *siteFacts) ordered(now time.Time) []reconcile.Standing {
+	seen := f.seen(now)
+	slices.SortStableFunc(seen, func(a, b reconcile.Standing) int {
+		return cmp.Or(trouble(a)-trouble(b), strings.Compare(string(a.Target), string(b.Target)))
+	})
+	return seen
+}
+
 // trouble ranks a target for the table.
 func trouble(s reconcile.Standing) int {
-	return slices.Index([]reconcile.State{reconcile.Held, reconcile.Failing, reconcile.Uncertain, reconcile.Limited,
-		reconcile.Elsewhere, reconcile.Waiting, reconcile.OK}, stateWord(s))
+	return slices.Index(states(), stateWord(s))
+}
+
+// states are those of targets, the ones that need a person or are in trouble first.
+func states() []reconcile.State {
+	return []reconcile.State{reconcile.Held, reconcile.Failing, reconcile.Uncertain, reconcile.Limited, reconcile.Elsewhere, reconcile.Waiting, reconcile.OK}
 }
 
 // stateWord is the target's state. One that was never ticked waits, and so does one that was asked for since all was well.
@@ -96,6 +103,9 @@ func inTime(t, now time.Time) string {
 }
 
 func (f *siteFacts) noteOf(s reconcile.Standing, now time.Time) string {
+	if note := f.nodes.noteOf(s.Target); note != "" {
+		return note
+	}
 	if stateWord(s) == reconcile.Waiting {
 		return s.Reason
 	}
@@ -106,10 +116,15 @@ func (f *siteFacts) noteOf(s reconcile.Standing, now time.Time) string {
 	if !s.NotBefore.IsZero() {
 		note += ", not before " + clock(s.NotBefore, now)
 	}
-	if s.Report.Run != "" && s.Report.State != reconcile.OK {
-		note += "   trueup show" + f.flags + " " + string(s.Report.Run)
-	}
 	return strings.TrimSpace(note)
+}
+
+// storyOf is the command that tells why a target is as it is; empty where there is nothing to tell.
+func (f *siteFacts) storyOf(s reconcile.Standing) string {
+	if s.Report.Run == "" || stateWord(s) == reconcile.Waiting || s.Report.State == reconcile.OK {
+		return ""
+	}
+	return "trueup show" + f.flags + " " + quoted(string(s.Report.Run))
 }
 
 func lastSuccess(s reconcile.Standing, now time.Time) string {

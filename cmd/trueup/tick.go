@@ -50,6 +50,9 @@ It refuses with 69 where the installed service keeps the target in another ledge
 		if err := w.sameLedger(c.Context(), s, t.Holds(), otherLedger); err != nil {
 			return err
 		}
+		if err := s.join(c.Context(), "ticking "+string(t.Key)); err != nil {
+			return err
+		}
 		return s.tick(c.Context(), u, t, asJSON)
 	}
 	return c
@@ -65,10 +68,13 @@ func (s *site) tick(ctx context.Context, u *ui, t reconcile.Target, asJSON bool)
 		}
 		return fail(exitReserved, "it is owed, and ticked as soon as it is given back", "ticking %s: %w", t.Key, reserved)
 	}
-	if err != nil {
-		return err
+	if errors.Is(err, reconcile.ErrUnfit) {
+		return fail(exitReserved, "trueup node list"+s.which.again()+" says which nodes may", "%w", err)
 	}
-	if showErr := s.showTargets(ctx, nil, reconcile.Outcome{}); showErr != nil {
+	if err != nil {
+		return s.shutOut("ticking "+string(t.Key), err)
+	}
+	if _, showErr := s.showTargets(ctx, nil, reconcile.Outcome{}); showErr != nil {
 		return showErr
 	}
 	if asJSON {

@@ -169,3 +169,26 @@ func runFailed(claim trigger.Claim, err error) trigger.Event {
 
 // stopping tells a run that was told to stop from one that failed by itself.
 func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
+
+func (f facts) needsOfWatch(need need) {
+	switch {
+	case f.systemd != nil:
+	case f.watch == watchOff:
+		need(f.watchAgain(), "stopped: no trueup watch runs on %s", f.folders.State)
+	case f.lockErr != nil:
+		need("rm "+quoted(f.folders.State+"/watch.lock"), "damaged: %s, so nobody can tell whether trueup watch runs", oneLine(f.lockErr))
+	}
+}
+
+// watchAgain is the command that watches the folders again, as far as they are known.
+func (f facts) watchAgain() string {
+	outbox := ""
+	if f.folders.Outbox != "" {
+		outbox = " --outbox " + quoted(f.folders.Outbox)
+	}
+	spool := "DIR"
+	if f.folders.Spool != "" {
+		spool = quoted(f.folders.Spool)
+	}
+	return "trueup watch --spool " + spool + " --state " + quoted(f.folders.State) + outbox + " -- COMMAND"
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"trueup/reconcile/config"
-	"trueup/reconcile/sqlite"
 )
 
 // which is the command line's way to name an installation of the reconciler: its configuration.
@@ -19,6 +18,7 @@ type which struct {
 	config string
 	name   string
 	user   bool
+	loaded *config.Config // by this very look; nil where it is to be read
 }
 
 func (w *which) flags(c *cobra.Command) {
@@ -67,6 +67,9 @@ func (w *which) file(ctx context.Context) (string, error) {
 
 // load reads the configuration.
 func (w *which) load(ctx context.Context) (*config.Config, error) {
+	if w.loaded != nil {
+		return w.loaded, nil
+	}
 	file, err := w.file(ctx)
 	if err != nil {
 		return nil, err
@@ -95,17 +98,17 @@ func (w *which) past(ctx context.Context, u *ui) (*site, error) {
 	if fileErr != nil || optionsErr != nil {
 		return nil, err
 	}
-	path := config.LedgerOf(file, o)
-	if path == "" && w.config == "" {
-		path = filepath.Join(o.Defaults.Trigger.State, "ledger.db") // the usual one
+	c := config.LedgerOf(file, o)
+	if c == nil && w.config == "" {
+		c = &config.Config{State: filepath.Join(o.Defaults.Trigger.State, "ledger.db")} // the usual one
 	}
-	if path == "" {
+	if c == nil {
 		return nil, err
 	}
-	ledger, openErr := sqlite.Open(ctx, path, sqlite.Options{ReadOnly: true})
+	ledger, openErr := openStore(ctx, c, opening{readOnly: true})
 	if openErr != nil {
 		return nil, err
 	}
-	u.warning("the configuration is at fault, which trueup check%s tells; this is what the ledger %s has", w.again(), path)
+	u.warning("the configuration is at fault, which trueup check%s tells; this is what the ledger %s has", w.again(), c.Database())
 	return &site{Config: &config.Config{}, ledger: ledger}, nil
 }
