@@ -35,6 +35,7 @@ func TestInstalledSweep(t *testing.T) {
 			return strings.Contains(h.read(t, h.usual("trueup")+"/outbox/status.json"), `"settled":1`)
 		})
 		h.state(t, "trueup.service", "inactive/dead")
+		s.page(t)
 		s.say(t, "show", "succeeded   1 change; every write before ")
 		s.say(t, "status", "command:kept  ok")
 		s.say(t, "touch", ":", "--unit", "trueup.service", "--wait", "--timeout", "1m")
@@ -81,6 +82,17 @@ func (s sweeping) file() string {
 func (s sweeping) configuration(more string) string {
 	return fmt.Sprintf("version: 1\n%strigger: {floor: 1s}\ntargets:\n  - kind: command\n    name: kept\n"+
 		"    check: {shell: 'test -e %[2]s || exit 2'}\n    apply: [touch, %[2]s]\n", more, s.kept)
+}
+
+// page shows that the sweep has written its page as everything is now that it is over, and could ask systemd from its sandbox.
+func (s sweeping) page(t *testing.T) {
+	t.Helper()
+	page := s.read(t, s.usual("trueup")+"/report/index.html")
+	for _, want := range []string{"All well; everything written before ", "waiting: touches are heard", "by trueup.timer", "command:kept"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q on the page\n%s", want, page)
+		}
+	}
 }
 
 // elsewhere shows that nobody ticks the service's target under leases of another ledger.

@@ -46,6 +46,7 @@ type ServiceState struct {
 	Unbounded bool      `json:"unbounded"` // it has no start timeout, so a run that hangs hangs for ever
 	User      string    `json:"user"`      // its User=; empty: the manager's own
 	Since     time.Time `json:"since"`     // when it came into this state
+	Began     time.Time `json:"began"`     // when it was started last: its gate began to wait then
 }
 
 // TriggerState is everything about a trigger that systemd knows.
@@ -93,7 +94,7 @@ func (m *Manager) Trigger(ctx context.Context, unit string) (TriggerState, error
 	}
 	p := propertiesOf(service)
 	s.Service.Text, s.Service.User, s.Service.Unbounded = service.text("StatusText"), p.User, p.unbounded()
-	s.Service.Since = wall(service.number("StateChangeTimestamp"))
+	s.Service.Since, s.Service.Began = wall(service.number("StateChangeTimestamp")), wall(service.number("InactiveExitTimestamp"))
 	s.Drifted = m.drifted(unit, p)
 	path, err := m.state(ctx, Adoption{Unit: unit}.Path(), &s.Path.UnitState)
 	if err != nil {
