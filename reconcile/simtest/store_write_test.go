@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"trueup/reconcile"
+	"trueup/reconcile/export"
 )
 
 // Commit is as reconcile.Ledger says.
@@ -126,7 +127,7 @@ func (t *tx) log(logs []reconcile.Log) {
 	before := t.logs
 	t.undo = append(t.undo, func() { t.logs = before })
 	for _, l := range logs {
-		l.At = t.now
+		l.At, l.Text = t.now, export.Plain(l.Text)
 		t.logs = append(slices.Clip(t.logs), l)
 	}
 }
