@@ -17,9 +17,8 @@ UNIT    = ./reconcile/... ./cmd/... ./docs/examples/...
 SYSTEMD = $(filter-out $(BUSY),$(shell go list ./units/...))
 BUSY    = trueup/units/fleet trueup/units/signup
 
-# A program under the race detector sleeps a second at its end, and the tests start thousands. SQLite is C made into Go: the
-# detector slows it down sixfold, and races of ours are found without watching it.
-RACE    = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test -race -gcflags=modernc.org/...=-race=false
+# A program under the race detector sleeps a second at its end, and the tests start thousands.
+RACE    = GORACE=atexit_sleep_ms=0 CGO_ENABLED=1 go test -race
 
 # Every executable script, found by its first line, so that a new one is checked without being listed.
 SCRIPTS = $(shell find .ci cmd docs reconcile units -type f -perm -u=x -exec sed -sn '1{/^\#!.*sh$$/F}' {} +)
