@@ -41,10 +41,7 @@ targets:
 	if err := os.Remove(filepath.Join(dir, "applied")); err != nil {
 		t.Fatal(err)
 	}
-	rounds := 50
-	if os.Getenv("TRUEUP_PROVE") == "1" {
-		rounds = 200
-	}
+	rounds := 200
 	reserved := 0
 	for round := range rounds {
 		write(t, filepath.Join(dir, "wanted"), fmt.Sprint(round))

@@ -64,7 +64,7 @@ func burst(t *testing.T, p place) {
 	}
 	h.followsWindow(t, runs[len(runs)-1], prompt)
 	// A claim's time is taken before it looks: what comes in between it takes along. That it was read, the copy shows.
-	if at := runs[len(runs)-1].Claim.At; at < last-prompt {
+	if at := runs[len(runs)-1].Claim.At; at < last-pace {
 		t.Errorf("the last claim came %v before the last touch", last-at)
 	}
 	h.keepsFloor(t, runs)
